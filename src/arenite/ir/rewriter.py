@@ -1,0 +1,102 @@
+"""The one mutator of graphs. It keeps schedule order, uses and origin right."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from arenite._base.dtypes import DType
+
+from arenite.ir.attrs import Attrs
+from arenite.ir.graph import Array, Graph, Node, Value
+from arenite.ir.names import NamePool
+from arenite.ir.types import TensorType
+
+
+class Rewriter:
+    """Changes one graph.
+
+    Attributes:
+        changed: how many changes were made.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.changed = 0
+        self._values = NamePool(value.name for value in graph.values())
+        self._nodes = NamePool(node.name for node in graph.nodes)
+
+    def constant(self, name: str, array: Array, type: TensorType | None = None) -> Value:  # noqa: A002
+        """A new constant value; `type` defaults to the array's own, unquantized."""
+        array = np.asarray(array)
+        declared = type or TensorType(DType.of(array.dtype), array.shape)
+        return Value(self._values.unique(name), declared, constant=array)
+
+    def insert(
+        self,
+        before: Node | None,
+        op: str,
+        operands: Sequence[Value | None],
+        types: Sequence[TensorType],
+        attrs: Attrs,
+        *,
+        name: str,
+        origin: Iterable[str],
+    ) -> Node:
+        """A new node before another (None: at the end). Its results are named after it."""
+        node_name = self._nodes.unique(name)
+        results = [
+            Value(self._values.unique(node_name if i == 0 else f"{node_name}_{i}"), t) for i, t in enumerate(types)
+        ]
+        node = Node(node_name, op, operands, results, attrs, tuple(dict.fromkeys(origin)))
+        self.graph._insert(node, before)
+        self.changed += 1
+        return node
+
+    def set_operand(self, node: Node, index: int, value: Value | None) -> None:
+        self.graph._set_operand(node, index, value)
+        self.changed += 1
+
+    def set_attrs(self, node: Node, attrs: Attrs) -> None:
+        node.attrs = attrs
+        self.changed += 1
+
+    def add_origin(self, node: Node, origin: Iterable[str]) -> None:
+        """Let `node` stand for these source operators too."""
+        node.origin = tuple(dict.fromkeys((*node.origin, *origin)))
+
+    def replace_value(self, old: Value, new: Value) -> None:
+        """Let every reader of `old`, and the graph's outputs, read `new`. The graph's output keeps its name."""
+        for use in old.uses:
+            self.graph._set_operand(use.node, use.index, new)
+        for index, value in enumerate(self.graph.outputs):
+            if value is old:
+                self.graph.outputs[index] = new
+        self.changed += 1
+
+    def erase(self, node: Node) -> None:
+        """Remove a node whose results nobody reads.
+
+        Raises:
+            ValueError: somebody does.
+        """
+        for value in node.results:
+            if value.uses or value in self.graph.outputs:
+                raise ValueError(f"cannot erase '{node.name}': its result %{value.name} is still read")
+        self.graph._remove(node)
+        self.changed += 1
+
+    def replace(self, node: Node, values: Sequence[Value], *, carry_to: Iterable[Node] = ()) -> None:
+        """Put `values` in the place of the node's results and erase it; `carry_to` inherit its origin."""
+        for old, new in zip(node.results, values, strict=True):
+            self.replace_value(old, new)
+        for heir in carry_to:
+            self.add_origin(heir, node.origin)
+        self.erase(node)
+
+    def move_before(self, node: Node, before: Node | None) -> None:
+        """Change the schedule; the caller keeps producers before their readers."""
+        results = node.results
+        self.graph._remove(node)
+        self.graph._insert(node, before)
+        assert node.results is results
+        self.changed += 1
