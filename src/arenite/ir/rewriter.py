@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from arenite._base.dtypes import DType
-
 from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.names import NamePool

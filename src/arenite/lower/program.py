@@ -1,0 +1,158 @@
+"""A lowered network: kernel calls over buffers at known offsets. What codegen prints and lower.arena executes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.dtypes import DType
+
+ParamValue = int | float | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A piece of the arena.
+
+    Attributes:
+        name: of the value (or `<layer>/scratch`) that it holds.
+        first, end: half-open lifetime in schedule steps (step i is calls[i]; inputs live from step 0, outputs until
+            len(calls)).
+    """
+
+    name: str
+    nbytes: int
+    alignment: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True)
+class BufferRef:
+    """Bytes of the arena: a buffer, and where in it. Views and in-place results refer into another's buffer."""
+
+    buffer: str
+    offset_nbytes: int = 0
+
+
+class ConstantKind(Enum):
+    """For the report: WEIGHTS counts weights and biases; TABLE multipliers, shifts, look-up tables."""
+
+    WEIGHTS = "weights"
+    TABLE = "table"
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Data in flash; equal bytes are stored once."""
+
+    name: str
+    data: npt.NDArray[np.generic]
+    kind: ConstantKind
+
+
+@dataclass(frozen=True)
+class ConstantRef:
+    constant: str
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A kernel that was not chosen, and why not."""
+
+    kernel: str
+    cost: float | None
+    why_not: str
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """One call of a C kernel: one layer of the generated code.
+
+    Attributes:
+        name: of the node; unique among calls.
+        op: of the node.
+        kernel: symbol of its KernelInfo.
+        variant: name of the chosen lowering (for people: `direct`, `im2col`...).
+        params: value of each field of the parameter struct.
+        arguments: what each pointer argument gets; None is a null pointer.
+        macs: multiply-accumulates.
+        origin: source operator names.
+        summary: shapes and attributes, for the comment above the layer.
+        why: why this kernel was chosen.
+    """
+
+    name: str
+    op: str
+    kernel: str
+    variant: str
+    params: Mapping[str, ParamValue]
+    arguments: Mapping[str, BufferRef | ConstantRef | None]
+    macs: int
+    origin: tuple[str, ...]
+    summary: str
+    why: str
+    alternatives: tuple[Alternative, ...] = ()
+    scratch_nbytes: int = 0
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of the network.
+
+    Attributes:
+        scale, zero_point: None when it is not quantized.
+    """
+
+    name: str
+    ref: BufferRef
+    dtype: DType
+    shape: tuple[int, ...]
+    scale: float | None
+    zero_point: int | None
+
+    @property
+    def nelem(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.nelem * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where each buffer is.
+
+    Attributes:
+        offsets: of each buffer, in bytes from the arena's start.
+        lower_bound_nbytes: no plan of these buffers needs less.
+        optimal: the plan is proved to be the smallest.
+    """
+
+    offsets: Mapping[str, int]
+    arena_nbytes: int
+    lower_bound_nbytes: int
+    optimal: bool
+    alignment: int
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A network ready to be printed.
+
+    Attributes:
+        name: C-safe.
+        calls: in schedule order.
+    """
+
+    name: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    buffers: tuple[Buffer, ...]
+    constants: tuple[Constant, ...]
+    calls: tuple[KernelCall, ...]
+    placement: Placement
