@@ -1,0 +1,14 @@
+"""Finds C compilers, builds host libraries and firmware, and measures what was built."""
+
+from arenite.toolchain.compilers import Compiler, find_compilers, firmware_compiler, host_compiler
+from arenite.toolchain.host import WARNINGS, build_host_library, cached_host_library
+
+__all__ = [
+    "WARNINGS",
+    "Compiler",
+    "build_host_library",
+    "cached_host_library",
+    "find_compilers",
+    "firmware_compiler",
+    "host_compiler",
+]
