@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 SPLIT_SEED = 20260101
-N_TEST = 450
-N_VALIDATION = 270
+N_TEST = 360
+N_VALIDATION = 240
+PIXEL_MAX = 16
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Samples:
         return len(self.labels)
 
     def floats(self) -> NDArray[np.float32]:
-        return self.images.astype(np.float32)
+        """The images as the network sees them: 0 to 1."""
+        return self.images.astype(np.float32) / np.float32(PIXEL_MAX)
 
     def take(self, rows: NDArray[np.int64]) -> "Samples":
         return Samples(self.images[rows], self.labels[rows])

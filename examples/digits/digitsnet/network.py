@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from digitsnet.layers import Add, Array, Conv, Dense, DepthwiseConv, Flatten, Layer, MaxPool, Params
 
 IMAGE = "image"
-"""Name of the input: [N, 8, 8, 1], pixels 0 to 16."""
+"""Name of the input: [N, 8, 8, 1], pixels 0 to 1."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Plans arenas: buffers with lifetimes in, offsets out. Knows nothing of models."""
