@@ -1,0 +1,167 @@
+"""Inputs and outputs of a run as .npz files: names, shapes, dtypes, sequences of invocations."""
+
+import zipfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.dtypes import DType
+from arenite._base.errors import DataError
+from arenite.driver.output import written_whole
+
+Array = npt.NDArray[np.generic]
+
+MEMBER_LIMIT_NBYTES = 2**31
+"""The largest array that an input file may hold."""
+
+
+@dataclass(frozen=True)
+class PortSpec:
+    """What an input or output of a model is called in a file, and what it holds."""
+
+    key: str
+    dtype: DType
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"'{self.key}': {self.dtype}{list(self.shape)}"
+
+
+@dataclass(frozen=True)
+class Feeds:
+    """Inputs for invocations in a row.
+
+    Attributes:
+        steps: one list of arrays (in port order) per invocation.
+        stacked: the file had one more leading axis, and so will the outputs.
+    """
+
+    steps: tuple[tuple[Array, ...], ...]
+    stacked: bool
+
+
+def port_keys(names: Sequence[str]) -> tuple[str, ...]:
+    """The keys of ports in a file: their names as stored; an empty or duplicate one, or `file`, is `arr_<position>`.
+
+    `file` is the name of a parameter of numpy's savez, which therefore cannot be a key.
+    """
+    counts = Counter(names)
+    return tuple(
+        name if name and name != "file" and counts[name] == 1 else f"arr_{position}"
+        for position, name in enumerate(names)
+    )
+
+
+def load_feeds(path: Path, ports: Sequence[PortSpec]) -> Feeds:
+    """Read the inputs of one or several invocations.
+
+    Each array has its port's shape, or all have one more leading axis of the same length: that many invocations in a
+    row. float64 is taken for float32.
+
+    Raises:
+        DataError: the file is no .npz, keys are missing or too many, or shapes or dtypes do not fit: all of them.
+    """
+    arrays = _read_npz(path)
+    by_key = _match_keys(path, arrays, ports)
+    converted = [_as_port_dtype(array, port) for array, port in zip(by_key, ports, strict=True)]
+    problems = [
+        f"{path}: input {port} got dtype {array.dtype}"
+        for array, port in zip(converted, ports, strict=True)
+        if array.dtype != port.dtype.numpy
+    ]
+    single = [array.shape == port.shape for array, port in zip(converted, ports, strict=True)]
+    if all(single):
+        _refuse(problems)
+        return Feeds((tuple(converted),), stacked=False)
+    lengths = {array.shape[0] for array in converted if array.ndim}
+    stacked = [array.ndim == len(port.shape) + 1 and array.shape[1:] == port.shape for array, port in zip(converted, ports, strict=True)]
+    if all(stacked) and len(lengths) == 1:
+        _refuse(problems)
+        count = lengths.pop()
+        return Feeds(tuple(tuple(array[step] for array in converted) for step in range(count)), stacked=True)
+    if all(stacked):
+        _refuse([*problems, f"{path}: inputs give different numbers of invocations: {sorted(lengths)}; give as many of each"])
+    problems += [
+        f"{path}: input {port} got shape {list(array.shape)}; give its shape, or on every input one more leading axis"
+        for array, port, one, many in zip(converted, ports, single, stacked, strict=True)
+        if not (one or many)
+    ]
+    if not problems:
+        problems = [f"{path}: some inputs have one more leading axis and some have not; give it on every input or on none"]
+    raise DataError(problems)
+
+
+def save_outputs(path: Path, ports: Sequence[PortSpec], steps: Sequence[Sequence[Array]], *, stacked: bool) -> None:
+    """Write outputs under their keys, stacked along a new leading axis when the inputs were."""
+    columns = list(zip(*steps, strict=True)) if steps else [() for _ in ports]
+    arrays: dict[str, Array] = {}
+    for port, column in zip(ports, columns, strict=True):
+        if stacked:
+            empty = np.zeros((0, *port.shape), port.dtype.numpy)
+            arrays[port.key] = np.stack(column) if column else empty
+        else:
+            arrays[port.key] = column[0]
+    with written_whole(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def _read_npz(path: Path) -> dict[str, Array]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {info.filename.removesuffix(".npy"): _read_member(path, archive, info) for info in archive.infolist()}
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError) as error:
+        raise DataError(f"{path}: not an .npz file ({error}); write it with numpy.savez") from None
+
+
+def _read_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
+    """One array, its header checked against the member's size before anything is allocated."""
+    where = f"{path}: array '{info.filename.removesuffix('.npy')}'"
+    if info.file_size > MEMBER_LIMIT_NBYTES:
+        raise DataError(f"{where} has {info.file_size} bytes, more than the limit of {MEMBER_LIMIT_NBYTES}")
+    with archive.open(info) as member:
+        try:
+            version = np.lib.format.read_magic(member)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(member)
+        except ValueError as error:
+            raise DataError(f"{where} is not a numpy array ({error})") from None
+        if dtype.hasobject:
+            raise DataError(f"{where} holds Python objects; only plain numbers are read")
+        expected = int(np.prod([int(dim) for dim in shape], dtype=object)) * dtype.itemsize
+        if expected != info.file_size - member.tell():
+            raise DataError(f"{where} declares {expected} bytes but {info.file_size - member.tell()} follow")
+    with archive.open(info) as member:
+        array: Array = np.lib.format.read_array(member, allow_pickle=False)
+        return array
+
+
+def _match_keys(path: Path, arrays: Mapping[str, Array], ports: Sequence[PortSpec]) -> list[Array]:
+    positional = [f"arr_{position}" for position in range(len(ports))]
+    named = [port.key for port in ports]
+    for keys in (named, positional):
+        if set(arrays) == set(keys):
+            return [arrays[key] for key in keys]
+    missing = [f"{path}: no array for input {port}" for port in ports if port.key not in arrays]
+    extra = [
+        f"{path}: array '{key}' fits no input; the inputs are {', '.join(map(str, ports))}"
+        for key in arrays
+        if key not in named
+    ]
+    raise DataError(missing + extra)
+
+
+def _as_port_dtype(array: Array, port: PortSpec) -> Array:
+    if port.dtype is DType.FLOAT32 and array.dtype == np.float64:
+        return array.astype(np.float32)
+    return array.astype(array.dtype.newbyteorder("="))
+
+
+def _refuse(problems: Sequence[str]) -> None:
+    if problems:
+        raise DataError(problems)
