@@ -78,20 +78,30 @@ def load_feeds(path: Path, ports: Sequence[PortSpec]) -> Feeds:
         _refuse(problems)
         return Feeds((tuple(converted),), stacked=False)
     lengths = {array.shape[0] for array in converted if array.ndim}
-    stacked = [array.ndim == len(port.shape) + 1 and array.shape[1:] == port.shape for array, port in zip(converted, ports, strict=True)]
+    stacked = [
+        array.ndim == len(port.shape) + 1 and array.shape[1:] == port.shape
+        for array, port in zip(converted, ports, strict=True)
+    ]
     if all(stacked) and len(lengths) == 1:
         _refuse(problems)
         count = lengths.pop()
         return Feeds(tuple(tuple(array[step] for array in converted) for step in range(count)), stacked=True)
     if all(stacked):
-        _refuse([*problems, f"{path}: inputs give different numbers of invocations: {sorted(lengths)}; give as many of each"])
+        _refuse(
+            [
+                *problems,
+                f"{path}: inputs give different numbers of invocations: {sorted(lengths)}; give as many of each",
+            ]
+        )
     problems += [
         f"{path}: input {port} got shape {list(array.shape)}; give its shape, or on every input one more leading axis"
         for array, port, one, many in zip(converted, ports, single, stacked, strict=True)
         if not (one or many)
     ]
     if not problems:
-        problems = [f"{path}: some inputs have one more leading axis and some have not; give it on every input or on none"]
+        problems = [
+            f"{path}: some inputs have one more leading axis and some have not; give it on every input or on none"
+        ]
     raise DataError(problems)
 
 
@@ -112,7 +122,9 @@ def save_outputs(path: Path, ports: Sequence[PortSpec], steps: Sequence[Sequence
 def _read_npz(path: Path) -> dict[str, Array]:
     try:
         with zipfile.ZipFile(path) as archive:
-            return {info.filename.removesuffix(".npy"): _read_member(path, archive, info) for info in archive.infolist()}
+            return {
+                info.filename.removesuffix(".npy"): _read_member(path, archive, info) for info in archive.infolist()
+            }
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError) as error:

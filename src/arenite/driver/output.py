@@ -44,7 +44,7 @@ def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "re
     foreign = sorted(name for name in files if (folder / name).exists() and name not in owned)
     if foreign:
         raise DataError(
-            f"{folder / name}: there is a file already that arenite did not write; choose another folder with -o, or remove it"
+            f"{folder / name}: arenite did not write the file that is there; choose another folder with -o, or remove it"
             for name in foreign
         )
     try:
@@ -104,5 +104,3 @@ def read_file(path: Path, *, limit_nbytes: int = 2**31) -> bytes:
         raise DataError(f"{path}: there is no such file") from None
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
-
-

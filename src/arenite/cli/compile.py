@@ -1,0 +1,60 @@
+"""`arenite compile`: a model becomes C99 and a report."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from arenite.cli.options import CompilerOption, JsonOption, ModelArgument, TargetOption, choose, print_json
+
+Objective = Literal["speed", "flash", "ram"]
+Simulate = Literal["auto", "on", "off"]
+OBJECTIVES: tuple[Objective, ...] = ("speed", "flash", "ram")
+SIMULATE: tuple[Simulate, ...] = ("auto", "on", "off")
+
+
+def compile_model(
+    model: ModelArgument,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Default: ./<stem>-arenite.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Prefix of every symbol and file; default: the stem.")
+    ] = None,
+    target: TargetOption = "cortex-m4",
+    optimize: Annotated[
+        str, typer.Option("--optimize", metavar="|".join(OBJECTIVES), help="What to prefer.")
+    ] = "speed",
+    ram_limit: Annotated[
+        int | None, typer.Option("--ram-limit", metavar="N", min=0, help="Bytes of RAM: arena, static data, stack.")
+    ] = None,
+    flash_limit: Annotated[
+        int | None, typer.Option("--flash-limit", metavar="N", min=0, help="Bytes of flash: weights, tables, code.")
+    ] = None,
+    simulate: Annotated[
+        str, typer.Option("--simulate", metavar="|".join(SIMULATE), help="Build and run on an emulated core.")
+    ] = "auto",
+    cc: CompilerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compile a model into C99 for a microcontroller, and report what it costs."""
+    objective = choose("--optimize", optimize, OBJECTIVES)
+    when = choose("--simulate", simulate, SIMULATE)
+    from arenite.cli.progress import progress  # noqa: PLC0415
+    from arenite.driver.compile import CompileOptions, compile_file  # noqa: PLC0415 - heavy
+
+    options = CompileOptions(
+        target=target,
+        name=name,
+        objective=objective,
+        ram_limit_nbytes=ram_limit,
+        flash_limit_nbytes=flash_limit,
+        simulate=when,
+        compiler=cc,
+    )
+    with progress() as step:
+        result, folder = compile_file(model, output, options, step)
+    if as_json:
+        print_json(result.report.to_json())
+        return
+    typer.echo(result.summary(folder))

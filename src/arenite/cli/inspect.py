@@ -1,0 +1,22 @@
+"""`arenite inspect`: what is in a model."""
+
+from typing import Annotated
+
+import typer
+
+from arenite.cli.options import JsonOption, ModelArgument, print_json
+
+
+def inspect(
+    model: ModelArgument,
+    as_json: JsonOption = False,
+    text: Annotated[bool, typer.Option("--text/--no-text", help="Show the graph as text IR.")] = True,
+) -> None:
+    """Show a model: text IR, sizes, operators, and what Arenite cannot compile."""
+    from arenite.driver.inspect import inspect_model  # noqa: PLC0415 - heavy
+
+    found = inspect_model(model)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        typer.echo(found.to_text(with_ir=text))

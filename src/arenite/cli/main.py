@@ -1,0 +1,72 @@
+"""The command line. One module per command; what is heavy is imported when a command runs."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from arenite._base.errors import AreniteError
+from arenite.cli import compile as compile_command
+from arenite.cli import explain, inspect, listings, run
+
+INTERNAL_ERROR = 3
+
+app = typer.Typer(
+    name="arenite",
+    help="Compiles trained neural networks into C99 for microcontrollers, and proves what it did.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("compile")(compile_command.compile_model)
+app.command("run")(run.run)
+app.command("inspect")(inspect.inspect)
+app.command("explain")(explain.explain)
+app.command("targets")(listings.targets)
+app.command("ops")(listings.ops)
+app.command("passes")(listings.passes)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version  # noqa: PLC0415 - slow to import, rarely wanted
+
+        typer.echo(f"arenite {version('arenite')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Takes the options that come before a command."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its status: 0, 1 (model, data, limit), 2 (usage) or 3 (our own fault)."""
+    try:
+        app(arguments)
+    except AreniteError as error:
+        for problem in error.problems:
+            print(f"error: {problem}", file=sys.stderr)
+        sys.exit(error.exit_status)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except MemoryError:
+        print("error: out of memory; the model or its inputs are too large for this computer", file=sys.stderr)
+        sys.exit(1)
+    except Exception as error:
+        if os.environ.get("ARENITE_TRACEBACK"):
+            raise
+        print(
+            f"error: internal error, a defect of arenite: {type(error).__name__}: {error}\n"
+            "Please report it with the model; ARENITE_TRACEBACK=1 shows where it happened.",
+            file=sys.stderr,
+        )
+        sys.exit(INTERNAL_ERROR)

@@ -1,0 +1,17 @@
+"""What is going on, on stderr, and only on a terminal."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A function that shows what is being done now."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - slow to import, only for terminals
+
+    with Console(stderr=True).status("starting") as status:
+        yield status.update
