@@ -43,9 +43,7 @@ def load_split() -> Split:
     from sklearn.datasets import load_digits  # noqa: PLC0415  scoring needs no scikit-learn
 
     bunch = load_digits()
-    samples = Samples(
-        bunch.images.astype(np.uint8)[..., np.newaxis], np.asarray(bunch.target, dtype=np.int64)
-    )
+    samples = Samples(bunch.images.astype(np.uint8)[..., np.newaxis], np.asarray(bunch.target, dtype=np.int64))
     order = np.random.default_rng(SPLIT_SEED).permutation(len(samples))
     first, second = N_TEST, N_TEST + N_VALIDATION
     return Split(

@@ -29,9 +29,7 @@ class Layer(Protocol):
 
     def forward(self, params: Params, *xs: Array) -> Array: ...
 
-    def backward(
-        self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array
-    ) -> tuple[tuple[Array, ...], Params]:
+    def backward(self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array) -> tuple[tuple[Array, ...], Params]:
         """Gradients of the inputs and of the parameters, from the gradient `dy` of the output `y`."""
         ...
 
@@ -45,7 +43,8 @@ def same_padding(size: int, kernel: int, stride: int) -> tuple[int, int, int]:
 
 def _he(rng: np.random.Generator, shape: tuple[int, ...], fan_in: int) -> Array:
     """Normal weights with variance 2/fan_in, which keep the variance through a ReLU (He et al., 2015)."""
-    return rng.standard_normal(shape) * np.sqrt(2.0 / fan_in)
+    weights: Array = rng.standard_normal(shape) * np.sqrt(2.0 / fan_in)
+    return weights
 
 
 def _through_relu(y: Array, dy: Array, relu: bool) -> Array:
@@ -103,9 +102,7 @@ class Conv:
             y = y + view @ params["weights"][:, i, j].T
         return np.maximum(y, 0) if self.relu else y
 
-    def backward(
-        self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array
-    ) -> tuple[tuple[Array, ...], Params]:
+    def backward(self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array) -> tuple[tuple[Array, ...], Params]:
         (x,) = xs
         dy = _through_relu(y, dy, self.relu)
         flat_dy = dy.reshape(-1, self.out_channels)
@@ -116,7 +113,7 @@ class Conv:
         for i, j, view in taps.views(x, padded):
             d_weights[:, i, j] = flat_dy.T @ view.reshape(-1, self.in_channels)
         for i, j, d_view in taps.views(x, d_padded):
-            d_view += dy @ params["weights"][:, i, j]
+            np.add(d_view, dy @ params["weights"][:, i, j], out=d_view)
         return (taps.unpad(d_padded, x),), {"weights": d_weights, "bias": flat_dy.sum(axis=0)}
 
 
@@ -143,9 +140,7 @@ class DepthwiseConv:
             y = y + view * params["weights"][0, i, j]
         return np.maximum(y, 0) if self.relu else y
 
-    def backward(
-        self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array
-    ) -> tuple[tuple[Array, ...], Params]:
+    def backward(self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array) -> tuple[tuple[Array, ...], Params]:
         (x,) = xs
         dy = _through_relu(y, dy, self.relu)
         taps = _Taps(self.kernel, self.stride)
@@ -155,7 +150,7 @@ class DepthwiseConv:
         for i, j, view in taps.views(x, padded):
             d_weights[0, i, j] = (dy * view).sum(axis=(0, 1, 2))
         for i, j, d_view in taps.views(x, d_padded):
-            d_view += dy * params["weights"][0, i, j]
+            np.add(d_view, dy * params["weights"][0, i, j], out=d_view)
         return (taps.unpad(d_padded, x),), {"weights": d_weights, "bias": dy.sum(axis=(0, 1, 2))}
 
 
@@ -178,11 +173,10 @@ class MaxPool:
 
     def forward(self, params: Params, *xs: Array) -> Array:
         (x,) = xs
-        return self._windows(x).max(axis=-1)
+        y: Array = self._windows(x).max(axis=-1)
+        return y
 
-    def backward(
-        self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array
-    ) -> tuple[tuple[Array, ...], Params]:
+    def backward(self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array) -> tuple[tuple[Array, ...], Params]:
         (x,) = xs
         n, h, w, c = x.shape
         s = self.size
@@ -210,9 +204,7 @@ class Add:
         y = xs[0] + xs[1]
         return np.maximum(y, 0) if self.relu else y
 
-    def backward(
-        self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array
-    ) -> tuple[tuple[Array, ...], Params]:
+    def backward(self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array) -> tuple[tuple[Array, ...], Params]:
         dy = _through_relu(y, dy, self.relu)
         return (dy, dy), {}
 
@@ -231,9 +223,7 @@ class Flatten:
         (x,) = xs
         return x.reshape(len(x), -1)
 
-    def backward(
-        self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array
-    ) -> tuple[tuple[Array, ...], Params]:
+    def backward(self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array) -> tuple[tuple[Array, ...], Params]:
         return (dy.reshape(xs[0].shape),), {}
 
 
@@ -254,8 +244,6 @@ class Dense:
         (x,) = xs
         return x @ params["weights"].T + params["bias"]
 
-    def backward(
-        self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array
-    ) -> tuple[tuple[Array, ...], Params]:
+    def backward(self, params: Params, xs: tuple[Array, ...], y: Array, dy: Array) -> tuple[tuple[Array, ...], Params]:
         (x,) = xs
         return (dy @ params["weights"],), {"weights": dy.T @ x, "bias": dy.sum(axis=0)}

@@ -22,9 +22,9 @@ class Settings:
 
     epochs: int = 60
     batch: int = 32
-    learning_rate: float = 3e-3
+    learning_rate: float = 6e-3
     decay: float = 1e-2
-    max_shift: float = 0.75
+    max_shift: float = 0.5
     seed: int = 1
 
 
@@ -89,9 +89,7 @@ def train(
             shifts = rng.uniform(-settings.max_shift, settings.max_shift, (len(rows), 2)).astype(np.float32)
             progress = adam.steps / (settings.epochs * per_epoch)
             rate = settings.learning_rate * 0.5 * (1 + np.cos(np.pi * progress))
-            loss, gradients = network.loss_and_gradients(
-                params, shift_images(images[rows], shifts), labels[rows]
-            )
+            loss, gradients = network.loss_and_gradients(params, shift_images(images[rows], shifts), labels[rows])
             params = adam.step(params, gradients, float(rate), settings.decay)
             losses.append(loss)
         if log is not None:
