@@ -44,7 +44,7 @@ def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "re
     foreign = sorted(name for name in files if (folder / name).exists() and name not in owned)
     if foreign:
         raise DataError(
-            f"{folder / name}: arenite did not write the file that is there; choose another folder with -o, or remove it"
+            f"{folder / name}: this file is not arenite's; choose another folder with -o, or remove it"
             for name in foreign
         )
     try:

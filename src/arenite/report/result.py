@@ -48,7 +48,7 @@ class MemoryRecord:
 
 @dataclass(frozen=True)
 class FlashRecord:
-    """weights: weights and biases. tables: multipliers, shifts, look-up tables. code: from the ELF, without start-up."""
+    """weights: with biases. tables: multipliers, shifts, look-up tables. code: from the ELF, without start-up."""
 
     weights_nbytes: int
     tables_nbytes: int

@@ -1,0 +1,37 @@
+"use strict";
+for (const table of document.querySelectorAll("table.sortable")) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.textContent = head.textContent;
+    head.replaceChildren(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "descending";
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", down ? "ascending" : "descending");
+      const numeric = head.classList.contains("n");
+      const key = (row) => {
+        const text = row.cells[column].textContent.trim();
+        return numeric ? Number.parseFloat(text.replaceAll(",", "")) : text;
+      };
+      const compare = (a, b) => {
+        const x = key(a), y = key(b);
+        if (numeric) return (Number.isNaN(x) ? -Infinity : x) - (Number.isNaN(y) ? -Infinity : y);
+        return x.localeCompare(y);
+      };
+      const rows = [...table.tBodies[0].rows].sort(compare);
+      table.tBodies[0].append(...(down ? rows : rows.reverse()));
+    });
+  });
+}
+const search = document.getElementById("remark-search");
+search.addEventListener("input", () => {
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const row of document.getElementById("remark-table").tBodies[0].rows) {
+    const text = row.textContent.toLowerCase();
+    row.hidden = !words.every((word) => text.includes(word));
+    shown += row.hidden ? 0 : 1;
+  }
+  document.getElementById("remark-count").textContent = `${shown} remarks`;
+});
