@@ -31,10 +31,20 @@ class Buffer:
 
 @dataclass(frozen=True)
 class BufferRef:
-    """Bytes of the arena: a buffer, and where in it. Views and in-place results refer into another's buffer."""
+    """Bytes of the arena.
+
+    Attributes:
+        buffer: which buffer. Views and in-place results refer into another value's buffer.
+        offset_nbytes: where in it they start.
+        nbytes: how many they are, so that a plan that is wrong about a buffer's size can be told from the call.
+        value: name of the value whose bytes are expected there (of a chain of views, the first), or the buffer's own
+            name for scratch: a buffer holds several values in turn once results are computed in place.
+    """
 
     buffer: str
-    offset_nbytes: int = 0
+    offset_nbytes: int
+    nbytes: int
+    value: str
 
 
 class ConstantKind(Enum):
@@ -103,11 +113,12 @@ class Port:
     """An input or output of the network.
 
     Attributes:
+        ref: where its bytes are; of an input always in the arena. Several outputs may share bytes, with an input too.
         scale, zero_point: None when it is not quantized.
     """
 
     name: str
-    ref: BufferRef
+    ref: BufferRef | ConstantRef
     dtype: DType
     shape: tuple[int, ...]
     scale: float | None

@@ -81,14 +81,14 @@ def _box(scale: Scale, index: int, memory: MemoryRecord) -> str:
     width, height = scale.x(buffer.end) - x, scale.y(buffer.offset) - y
     label = ""
     if width > 14 and height > 11:
-        label = f'<text x="{x + width / 2:.1f}" y="{y + height / 2 + 4:.1f}" text-anchor="middle" class="tag">{index}</text>'
+        middle = f'x="{x + width / 2:.1f}" y="{y + height / 2 + 4:.1f}"'
+        label = f'<text {middle} text-anchor="middle" class="tag">{index}</text>'
     title = (
         f"{index}: {buffer.name}, {buffer.nbytes} bytes at {buffer.offset}, steps {buffer.first} to {buffer.end - 1}"
     )
-    return (
-        f'<g class="buffer"><title>{escape(title)}</title><rect x="{x:.1f}" y="{y:.1f}" width="{max(width - 1, 0.5):.1f}" '
-        f'height="{max(height - 0.6, 0.5):.1f}" class="c{index % _PALETTE}"/>{label}</g>'
-    )
+    size = f'width="{max(width - 1, 0.5):.1f}" height="{max(height - 0.6, 0.5):.1f}"'
+    box = f'<rect x="{x:.1f}" y="{y:.1f}" {size} class="c{index % _PALETTE}"/>'
+    return f'<g class="buffer"><title>{escape(title)}</title>{box}{label}</g>'
 
 
 def _bound(scale: Scale, memory: MemoryRecord) -> list[str]:
