@@ -1,0 +1,5 @@
+"""Kernels of pad and concatenation."""
+
+from arenite.lower.kernel import Kernel
+
+KERNELS: tuple[Kernel, ...] = ()

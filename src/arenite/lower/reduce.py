@@ -1,0 +1,5 @@
+"""Kernels of mean."""
+
+from arenite.lower.kernel import Kernel
+
+KERNELS: tuple[Kernel, ...] = ()
