@@ -19,6 +19,9 @@ from digitsnet.network import IMAGE, Network
 PROBABILITIES = Quantization.per_tensor(1.0 / 256.0, -128)
 """What the specification prescribes for the output of an int8 SOFTMAX."""
 
+SMALLEST_SCALE = 2.0**-20
+"""A floor for the scale of an activation that hardly moves, so that products of scales stay above 0 in float32."""
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -42,9 +45,7 @@ class QuantizedNetwork:
 def activation_quantization(low: float, high: float) -> Quantization:
     """The finest int8 quantization that holds [low, high] and 0; zero is exact, as padding needs it to be."""
     low, high = min(low, 0.0), max(high, 0.0)
-    if low == high:
-        return Quantization.per_tensor(1.0, 0)
-    scale = np.float32((high - low) / 255.0)
+    scale = np.float32(max((high - low) / 255.0, SMALLEST_SCALE))
     zero_point = int(np.clip(round(-128 - low / float(scale)), -128, 127))
     return Quantization.per_tensor(float(scale), zero_point)
 
