@@ -84,7 +84,7 @@ def test_every_package_is_placed() -> None:
 
 @pytest.mark.parametrize(("name", "path"), MODULES, ids=[name or "arenite" for name, _ in MODULES])
 def test_imports_point_downwards(name: str, path: Path) -> None:
-    package = name.split(".")[0]
+    package = name.split(".", maxsplit=1)[0]
     allowed = MAY_IMPORT[package] | ({package} if package else set())
     wrong = [
         target

@@ -1,0 +1,54 @@
+# `make demo` and `make test` need Python 3.11+ and make only; they set up .venv by themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+C_FILES = $(shell git ls-files '*.c' '*.h')
+
+.PHONY: help demo test test-all check format docs clean
+
+help:
+	@echo "make demo      compile the digits example for Cortex-M4 and run it on the emulated core"
+	@echo "make test      the tests, under 5 minutes"
+	@echo "make test-all  every test, with more examples (what CI runs)"
+	@echo "make check     types, style, C warnings"
+	@echo "make docs      regenerate docs/ops.md and docs/remarks.md"
+
+$(VENV)/python.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Arenite needs Python 3.11 or newer; say which with: make PYTHON=python3.12 demo"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/sim.stamp: $(VENV)/python.stamp pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[sim]'
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/python.stamp pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/sim.stamp
+
+demo: $(VENV)/sim.stamp
+	$(BIN)/python examples/digits/demo.py
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest
+
+test-all: $(VENV)/dev.stamp
+	ARENITE_PROFILE=ci $(BIN)/python -m pytest -m ''
+
+check: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(C_FILES)
+
+docs: $(VENV)/dev.stamp
+	$(BIN)/python -m arenite.docs docs
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
