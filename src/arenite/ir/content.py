@@ -1,0 +1,34 @@
+"""Identity of constants by their contents."""
+
+import hashlib
+
+import numpy as np
+
+from arenite._base.dtypes import DType
+from arenite.ir.graph import Array
+
+HASH_PREFIX = "sha256:"
+
+
+def content_hash(array: Array) -> str:
+    """`sha256:` and the digest over element type, shape and elements in C order.
+
+    Equal hashes mean equal bits: 0.0 and -0.0 differ, and a NaN equals itself.
+    """
+    digest = hashlib.sha256(f"{DType.of(array.dtype)}{list(array.shape)}".encode())
+    if array.dtype == object:
+        for element in array.flat:
+            data = element if isinstance(element, bytes) else str(element).encode("utf-8", "surrogatepass")
+            digest.update(f"{type(element).__name__}:{len(data)}:".encode())
+            digest.update(data)
+    else:
+        # Through uint8, since ml_dtypes' arrays have no buffer interface.
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return HASH_PREFIX + digest.hexdigest()
+
+
+def is_splat(array: Array) -> bool:
+    """Whether an array of several elements stores one for all of them."""
+    return array.size > 1 and all(
+        stride == 0 for stride, dim in zip(array.strides, array.shape, strict=True) if dim > 1
+    )
