@@ -1,0 +1,206 @@
+"""Executes a program by its kernels' numpy references, at the planned offsets, inside one poisoned arena.
+
+Every byte of the arena knows whose it is. Two copies of the arena run in lock-step and differ only in their poison,
+so that a byte which depends on memory that nobody wrote differs between the two, and is refused as soon as it is read.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.ctype import NUMPY_OF_CTYPE
+from arenite._base.errors import DataError, SelfCheckError
+from arenite.ir.graph import Array
+from arenite.kernels.manifest import Argument, Role
+from arenite.lower.kernel import Kernel
+from arenite.lower.kernelset import KernelSet
+from arenite.lower.program import Buffer, BufferRef, ConstantRef, KernelCall, Port, Program
+
+POISONS = (0xA5, 0x5A)
+"""They differ in every bit, and as int8, int16, int32 or float they are far from each other."""
+
+Trace = Callable[[KernelCall, str, Array], None]
+"""Is told of each result: the call, the value's name, and a copy of its bytes as a flat array."""
+
+Bytes = npt.NDArray[np.uint8]
+
+
+def run(program: Program, kernels: KernelSet, inputs: Sequence[Array], trace: Trace | None = None) -> list[Array]:
+    """One invocation.
+
+    Args:
+        program: what to run.
+        kernels: where the calls' references are found.
+        inputs: arrays of the ports' shapes and dtypes.
+        trace: is told of each result.
+
+    Returns:
+        The outputs, of the ports' shapes and dtypes.
+
+    Raises:
+        DataError: the inputs are not those of the program.
+        SelfCheckError: the program reads or writes bytes that are another value's, or bytes that nobody wrote.
+    """
+    _check_inputs(program, inputs)
+    arena = _Arena(program)
+    arena.begin_step(0)
+    for port, array in zip(program.inputs, inputs, strict=True):
+        arena.store(port, array)
+    for step, call in enumerate(program.calls):
+        if step:
+            arena.begin_step(step)
+        _execute(arena, step, call, kernels.get(call.op, call.variant), trace)
+    return [arena.load(port) for port in program.outputs]
+
+
+def _check_inputs(program: Program, inputs: Sequence[Array]) -> None:
+    if len(inputs) != len(program.inputs):
+        raise DataError(f"program '{program.name}' has {len(program.inputs)} inputs, {len(inputs)} arrays were given")
+    problems = [
+        f"input '{port.name}' is {port.dtype}{list(port.shape)}, the array given is {array.dtype}{list(array.shape)}"
+        for port, array in zip(program.inputs, inputs, strict=True)
+        if array.shape != port.shape or array.dtype != port.dtype.numpy
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def _execute(arena: "_Arena", step: int, call: KernelCall, kernel: Kernel, trace: Trace | None) -> None:
+    where = f"step {step} '{call.name}' ({call.kernel})"
+    arguments = [(argument, call.arguments[argument.name]) for argument in kernel.info.arguments]
+    for argument, ref in arguments:
+        if isinstance(ref, BufferRef) and _reads(argument):
+            arena.check_read(ref, f"{where}, {argument.name}")
+    for argument, ref in arguments:
+        if isinstance(ref, BufferRef) and not _reads(argument):
+            arena.claim(ref, f"{where}, {argument.name}")
+    for copy in range(len(POISONS)):
+        kernel.reference(call.params, {a.name: arena.view(copy, a, ref) for a, ref in arguments})
+    for argument, ref in arguments:
+        if trace is not None and isinstance(ref, BufferRef) and argument.role is Role.OUTPUT:
+            view = arena.view(0, argument, ref)
+            assert view is not None, "a buffer has a view"
+            trace(call, ref.value, view.copy())
+
+
+def _reads(argument: Argument) -> bool:
+    return argument.role in (Role.INPUT, Role.CONSTANT)
+
+
+@dataclass(frozen=True)
+class _Owner:
+    buffer: Buffer
+    value: str
+
+    def __str__(self) -> str:
+        of = f"'{self.value}'" + (f" in buffer '{self.buffer.name}'" if self.value != self.buffer.name else "")
+        return f"{of} [{self.buffer.first}, {self.buffer.end})"
+
+
+class _Arena:
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._buffers = {buffer.name: buffer for buffer in program.buffers}
+        self._constants = {constant.name: constant.data for constant in program.constants}
+        nbytes = program.placement.arena_nbytes
+        self._copies = [np.full(nbytes, poison, np.uint8) for poison in POISONS]
+        # Who owns each byte, as an index into _owners; 0 is nobody.
+        self._owner_of = np.zeros(nbytes, np.int32)
+        self._owners: list[_Owner | None] = [None]
+        self._index: dict[_Owner, int] = {}
+
+    def begin_step(self, step: int) -> None:
+        """Poison what has ended, then what begins: its bytes are nobody's until they are written."""
+        for buffer in self._program.buffers:
+            if buffer.end == step:
+                self._poison(buffer)
+        for buffer in self._program.buffers:
+            if buffer.first == step:
+                self._poison(buffer)
+                self._extent(buffer, 0, buffer.nbytes, self._owner_of)[:] = self._index_of(buffer.name, buffer.name)
+
+    def store(self, port: Port, array: Array) -> None:
+        """Write an input, as the caller of the generated code does."""
+        assert isinstance(port.ref, BufferRef), "inputs are in the arena"
+        self.claim(port.ref, f"input '{port.name}'")
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        for copy in self._copies:
+            self._bytes(copy, port.ref)[:] = raw
+
+    def load(self, port: Port) -> Array:
+        """Read an output, as the caller does."""
+        if isinstance(port.ref, ConstantRef):
+            raw = self._constants[port.ref.constant]
+        else:
+            self.check_read(port.ref, f"output '{port.name}'")
+            raw = self._bytes(self._copies[0], port.ref).copy()
+        return raw.view(port.dtype.numpy).reshape(port.shape)
+
+    def view(self, copy: int, argument: Argument, ref: BufferRef | ConstantRef | None) -> Array | None:
+        """What a reference gets for an argument: read-only unless it is written."""
+        if ref is None:
+            return None
+        if isinstance(ref, ConstantRef):
+            return self._constants[ref.constant].view(NUMPY_OF_CTYPE[argument.ctype])
+        view = self._bytes(self._copies[copy], ref).view(NUMPY_OF_CTYPE[argument.ctype])
+        view.flags.writeable = not _reads(argument)
+        return view
+
+    def claim(self, ref: BufferRef, where: str) -> None:
+        """Let the bytes be `ref.value`'s from now on; they must be its buffer's now."""
+        owners = self._bytes(self._owner_of, ref)
+        for index in np.unique(owners):
+            owner = self._owners[index]
+            if owner is None or owner.buffer.name != ref.buffer:
+                raise SelfCheckError(f"{where}: writes {self._text(ref, owners == index)} {self._whose(owner)}")
+        owners[:] = self._index_of(ref.buffer, ref.value)
+
+    def check_read(self, ref: BufferRef, where: str) -> None:
+        """Refuses to read bytes that are another value's, or that depend on memory that nobody wrote."""
+        owners = self._bytes(self._owner_of, ref)
+        wanted = self._index_of(ref.buffer, ref.value)
+        for index in np.unique(owners):
+            if index != wanted:
+                text = self._text(ref, owners == index)
+                raise SelfCheckError(f"{where}: reads {text} {self._whose(self._owners[index])}")
+        first, second = (self._bytes(copy, ref) for copy in self._copies)
+        if not np.array_equal(first, second):
+            raise SelfCheckError(f"{where}: reads {self._text(ref, first != second)} which depend on unwritten memory")
+
+    def _bytes(self, array: npt.NDArray[np.generic], ref: BufferRef) -> npt.NDArray[np.generic]:
+        return self._extent(self._buffers[ref.buffer], ref.offset_nbytes, ref.nbytes, array)
+
+    def _extent(
+        self, buffer: Buffer, offset: int, nbytes: int, array: npt.NDArray[np.generic]
+    ) -> npt.NDArray[np.generic]:
+        start = self._program.placement.offsets[buffer.name] + offset
+        if start < 0 or start + nbytes > array.size:
+            raise SelfCheckError(
+                f"bytes [{start}, {start + nbytes}) of buffer '{buffer.name}' leave the arena of {array.size} bytes"
+            )
+        return array[start : start + nbytes]
+
+    def _poison(self, buffer: Buffer) -> None:
+        for copy, poison in zip(self._copies, POISONS, strict=True):
+            self._extent(buffer, 0, buffer.nbytes, copy)[:] = poison
+
+    def _index_of(self, buffer: str, value: str) -> int:
+        owner = _Owner(self._buffers[buffer], value)
+        if owner not in self._index:
+            self._index[owner] = len(self._owners)
+            self._owners.append(owner)
+        return self._index[owner]
+
+    def _text(self, ref: BufferRef, wrong: npt.NDArray[np.bool_]) -> str:
+        """`'x' [0, 3): bytes [4, 5) of the arena`: the first run of wrong bytes."""
+        start = self._program.placement.offsets[ref.buffer] + ref.offset_nbytes
+        first = int(np.argmax(wrong))
+        run_nbytes = int(np.argmin(wrong[first:])) or wrong.size - first
+        owner = _Owner(self._buffers[ref.buffer], ref.value)
+        return f"{owner}: bytes [{start + first}, {start + first + run_nbytes}) of the arena,"
+
+    @staticmethod
+    def _whose(owner: _Owner | None) -> str:
+        return "which are nobody's" if owner is None else f"which are those of {owner}"

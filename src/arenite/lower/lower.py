@@ -1,0 +1,123 @@
+"""Lowers a graph of the core dialect to a program."""
+
+from collections.abc import Iterator
+
+from arenite._base.ctype import ctype_of
+from arenite._base.errors import ModelError
+from arenite.ir.graph import Graph, Value
+from arenite.ir.opdef import Registry
+from arenite.lower.aliases import Aliases, is_view
+from arenite.lower.bind import ConstantPool, bind_steps, value_ref
+from arenite.lower.kernelset import KernelSet
+from arenite.lower.liveness import find_buffers
+from arenite.lower.naming import c_name
+from arenite.lower.placing import check_limit, place
+from arenite.lower.program import BufferRef, ConstantRef, Port, Program
+from arenite.lower.select import Objective, select
+from arenite.lower.steps import make_steps
+from arenite.lower.verify import verify
+
+_MAX_NAMED = 20
+
+
+def lower(
+    graph: Graph,
+    registry: Registry,
+    kernels: KernelSet,
+    *,
+    name: str,
+    objective: Objective = Objective.SPEED,
+    alignment: int = 4,
+    ram_limit: int | None = None,
+) -> Program:
+    """Chooses kernels, packs constants and plans the arena.
+
+    The schedule is the graph's order of nodes.
+
+    Args:
+        graph: of the core dialect.
+        registry: what its ops are.
+        kernels: to choose from.
+        name: becomes C-safe and prefixes every symbol of the generated code.
+        objective: what to be cheap in.
+        alignment: of each buffer, in bytes; wider where its elements are wider.
+        ram_limit: most bytes that the arena may have.
+
+    Raises:
+        ModelError: shapes are not static, there is state, a type has no C type, or nodes have no kernel.
+        LimitError: the arena does not fit the limit.
+        SelfCheckError: the result failed its own check.
+    """
+    _check(graph)
+    nodes = [node for node in graph.nodes if not is_view(node, registry)]
+    choices = select(nodes, kernels, objective)
+    steps = make_steps(nodes, choices, (value.name for value in graph.values()))
+    aliases = Aliases(graph, registry, steps)
+    buffers = find_buffers(graph, steps, aliases, alignment)
+    pool = ConstantPool()
+    calls = bind_steps(steps, aliases, pool)
+    placement = place(buffers, alignment)
+    if ram_limit is not None:
+        check_limit(buffers, calls, placement, ram_limit)
+    inputs = (_port(value, value_ref(value, aliases, pool, "")) for value in graph.inputs)
+    outputs = (
+        _port(value, value_ref(value, aliases, pool, f"output_{index}")) for index, value in enumerate(graph.outputs)
+    )
+    program = Program(
+        name=c_name(name),
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        buffers=buffers,
+        calls=calls,
+        placement=placement,
+        constants=pool.constants,
+    )
+    verify(program, kernels)
+    return program
+
+
+def _port(value: Value, ref: BufferRef | ConstantRef) -> Port:
+    quantization = value.type.quantization
+    per_tensor = quantization if quantization is not None and quantization.is_per_tensor else None
+    return Port(
+        name=value.name,
+        ref=ref,
+        dtype=value.type.dtype,
+        shape=value.type.dims,
+        scale=None if per_tensor is None else per_tensor.scale,
+        zero_point=None if per_tensor is None else per_tensor.zero_point,
+    )
+
+
+def _check(graph: Graph) -> None:
+    values = graph.values()
+    for problems in (list(_state(graph, values)), list(_dynamic(values)), list(_untypable(graph))):
+        if problems:
+            surplus = len(problems) - _MAX_NAMED
+            raise ModelError(problems[:_MAX_NAMED] + ([f"and {surplus} more like these"] if surplus > 0 else []))
+
+
+def _state(graph: Graph, values: tuple[Value, ...]) -> Iterator[str]:
+    names = [f"'{value.name}'" for value in values if value.is_variable]
+    if names:
+        yield (
+            f"graph '{graph.name}' keeps state between invocations (tensors {', '.join(names[:_MAX_NAMED])}"
+            f"{', ...' if len(names) > _MAX_NAMED else ''}), which cannot be compiled yet: use a stateless model, or "
+            "make the state an input and an output"
+        )
+
+
+def _dynamic(values: tuple[Value, ...]) -> Iterator[str]:
+    for value in values:
+        if not value.type.is_static:
+            yield (
+                f"tensor '{value.name}' has the shape {value.type}, but memory can only be planned for fixed shapes: "
+                "give the shapes of the inputs (--input-shape NAME:DIMS)"
+            )
+
+
+def _untypable(graph: Graph) -> Iterator[str]:
+    for what, values in (("input", graph.inputs), ("output", graph.outputs)):
+        for value in values:
+            if ctype_of(value.type.dtype) is None:
+                yield f"{what} '{value.name}' has the type {value.type.dtype}, for which C has none"

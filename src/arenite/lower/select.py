@@ -1,0 +1,126 @@
+"""Chooses a kernel for each node: constraints reject with their text, the cheapest survivor wins."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from arenite._base.errors import ModelError
+from arenite.ir.graph import Node
+from arenite.ir.opdef import OpCall, signature_text
+from arenite.lower.kernel import Kernel, KernelCost
+from arenite.lower.kernelset import KernelSet
+from arenite.lower.program import Alternative
+
+
+class Objective(Enum):
+    """What to be cheap in; what is left undecided goes by the other two."""
+
+    SPEED = "speed"
+    FLASH = "flash"
+    RAM = "ram"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The kernel of one node, and why it is that.
+
+    Attributes:
+        why: what it asks for that others do not, its estimate, and the estimates of those it beat.
+        alternatives: every other kernel of the op.
+    """
+
+    kernel: Kernel
+    cost: KernelCost
+    why: str
+    alternatives: tuple[Alternative, ...]
+
+
+def select(nodes: Iterable[Node], kernels: KernelSet, objective: Objective) -> Mapping[Node, Choice]:
+    """A kernel for each node.
+
+    Raises:
+        ModelError: for some nodes there is none; names each of them with what every kernel asks for.
+    """
+    choices: dict[Node, Choice] = {}
+    problems: list[str] = []
+    for node in nodes:
+        found = _choose(OpCall.of(node), kernels.of_op(node.op), objective)
+        if isinstance(found, Choice):
+            choices[node] = found
+        else:
+            problems.append(found)
+    if problems:
+        raise ModelError(problems)
+    return choices
+
+
+def _choose(call: OpCall, candidates: tuple[Kernel, ...], objective: Objective) -> Choice | str:
+    """The choice, or the sentence that says why there is none."""
+    subject = f"node '{call.name}' ({call.op})"
+    if not candidates:
+        return f"{subject}: there is no kernel for this op; it takes {signature_text(call)}"
+    refusals: dict[str, str] = {}
+    costs: dict[str, KernelCost] = {}
+    for kernel in candidates:
+        refusal = _refusal(kernel, call)
+        if refusal is None:
+            costs[kernel.variant] = kernel.cost(call)
+        else:
+            refusals[kernel.variant] = refusal
+    if not costs:
+        wants = "; ".join(f"'{variant}' wants that {text}" for variant, text in refusals.items())
+        return f"{subject}: no kernel takes {signature_text(call)}: {wants}"
+    # min() keeps the first of equals, so the order of the family's tuple breaks ties.
+    best = min(costs, key=lambda variant: _rank(costs[variant], objective))
+    (winner,) = (kernel for kernel in candidates if kernel.variant == best)
+    alternatives = tuple(
+        _alternative(kernel, refusals.get(kernel.variant), costs.get(kernel.variant), objective)
+        for kernel in candidates
+        if kernel is not winner
+    )
+    return Choice(winner, costs[best], _why(winner, candidates, costs), alternatives)
+
+
+def _refusal(kernel: Kernel, call: OpCall) -> str | None:
+    for constraint in kernel.constraints:
+        verdict = constraint.holds(call)
+        if isinstance(verdict, str):
+            return f"{constraint.text} (found: {verdict})"
+        if not verdict:
+            # Later constraints may rely on earlier ones.
+            return constraint.text
+    return None
+
+
+def _rank(cost: KernelCost, objective: Objective) -> tuple[float, float, float]:
+    if objective is Objective.SPEED:
+        return cost.instructions, cost.flash_nbytes, cost.scratch_nbytes
+    if objective is Objective.FLASH:
+        return cost.flash_nbytes, cost.instructions, cost.scratch_nbytes
+    return cost.scratch_nbytes, cost.instructions, cost.flash_nbytes
+
+
+def _alternative(kernel: Kernel, refusal: str | None, cost: KernelCost | None, objective: Objective) -> Alternative:
+    if cost is None:
+        return Alternative(kernel.variant, None, f"it wants that {refusal}")
+    return Alternative(kernel.variant, cost.instructions, f"dearer in {objective.value}: {_estimate(cost)}")
+
+
+def _why(winner: Kernel, candidates: tuple[Kernel, ...], costs: Mapping[str, KernelCost]) -> str:
+    common = {c.text for other in candidates if other is not winner for c in other.constraints}
+    special = [c.text for c in winner.constraints if c.text not in common] if len(candidates) > 1 else []
+    parts = [*special[:3], _estimate(costs[winner.variant])]
+    parts += [f"{name} {_estimate(cost)}" for name, cost in costs.items() if name != winner.variant]
+    return f"{winner.variant}: {'; '.join(parts)}"
+
+
+def _estimate(cost: KernelCost) -> str:
+    scratch = f", {cost.scratch_nbytes:,} B of scratch" if cost.scratch_nbytes else ""
+    return f"est. {_count(cost.instructions)} instructions, {cost.flash_nbytes:,} B of flash{scratch}"
+
+
+def _count(number: float) -> str:
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.1f} {unit}"
+    return f"{number:.0f}"
