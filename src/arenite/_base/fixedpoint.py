@@ -108,3 +108,14 @@ def requantize_int64(accumulator: npt.ArrayLike, multiplier: npt.ArrayLike, shif
 def clamp(values: Int64Array, low: int, high: int, dtype: npt.DTypeLike) -> npt.NDArray[np.signedinteger]:
     """Values limited to [low, high], as `dtype`."""
     return np.clip(values, low, high).astype(dtype)
+
+
+def round_half_away(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Float32 or double values rounded to whole numbers, halves away from zero: C's round().
+
+    Adding 1/2 must not round up what lies just below a half, so the fraction is looked at by itself.
+    """
+    x = np.asarray(values, np.float64)
+    whole = np.trunc(x)
+    rounded: npt.NDArray[np.float64] = whole + np.where(np.abs(x - whole) >= 0.5, np.copysign(1.0, x), 0.0)
+    return rounded

@@ -1,9 +1,34 @@
 """Functions of one operand: relu, relu6, logistic, softmax (over the last dimension)."""
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from arenite.ir.attrs import Attrs
-from arenite.ir.opdef import OpDef
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.dtypes import DType
+from arenite._base.fixedpoint import clamp, quantize_multiplier, requantize
+from arenite.ir.attrs import Activation, Attrs
+from arenite.ir.graph import Array
+from arenite.ir.opdef import (
+    Constraint,
+    Cost,
+    Evaluate,
+    NotApplicable,
+    OpCall,
+    OpDef,
+    Operand,
+    OpError,
+    QuantizationRule,
+    Trait,
+)
+from arenite.ir.types import Quantization, TensorType
+from arenite.ops.clamps import activation_range, activation_range_float
+from arenite.ops.constraints import QUANTIZED_PER_TENSOR, declared_result, per_tensor, signatures, static_dims
+from arenite.ops.elementary import logistic_stored, softmax_exponentials, softmax_stored
+from arenite.ops.quant import quantize_real
 
 
 @dataclass(frozen=True)
@@ -13,4 +38,173 @@ class SoftmaxAttrs(Attrs):
     beta: float = 1.0
 
 
-OPS: tuple[OpDef, ...] = ()
+PROBABILITY_INT8 = Quantization.per_tensor(1 / 256, -128)
+PROBABILITY_INT16 = Quantization.per_tensor(1 / 65536, -32768)
+SOFTMAX_LIMIT_NELEM = 4095
+"""Longest last dimension of a quantized softmax: the sum of its exponentials has 12 integer bits."""
+
+
+def _infer(call: OpCall) -> tuple[TensorType, ...]:
+    return (declared_result(call, static_dims(call, 0, "the input")),)
+
+
+def _infer_softmax(call: OpCall) -> tuple[TensorType, ...]:
+    shape = static_dims(call, 0, "the input")
+    if not shape or shape[-1] < 1:
+        raise OpError(f"softmax needs a last dimension with elements, found {list(shape)}")
+    return (declared_result(call, shape),)
+
+
+def _clamp_float(activation: Activation) -> Evaluate:
+    low, high = activation_range_float(activation)
+
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        return (np.clip(np.asarray(operands[0], np.float32), np.float32(low), np.float32(high)),)
+
+    return evaluate
+
+
+def _clamp_quantized(activation: Activation) -> Evaluate:
+    """TFLite's QuantizedReluX: requantize to the result's scale, then clamp (TFLM's RELU6 forgets to requantize)."""
+
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        source, result = per_tensor(call.operand(0), "the input"), per_tensor(call.results[0], "the result")
+        multiplier, shift = quantize_multiplier(source.scale / result.scale)
+        centred = np.asarray(operands[0], np.int64) - source.zero_point
+        stored = requantize(centred, multiplier, shift) + result.zero_point
+        dtype = call.results[0].dtype
+        return (clamp(stored, *activation_range(activation, result, dtype), dtype.numpy),)
+
+    return evaluate
+
+
+def _logistic_real(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    smaller = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + smaller), smaller / (1 + smaller))
+
+
+def _logistic_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    return (_logistic_real(np.asarray(operands[0], np.float64)).astype(np.float32),)
+
+
+def _logistic_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    """TFLM's fixed point for the result's prescribed scale; for others (which TFLM cannot do) rounded from double."""
+    source, result = per_tensor(call.operand(0), "the input"), per_tensor(call.results[0], "the result")
+    centred = np.asarray(operands[0], np.int64) - source.zero_point
+    if result == PROBABILITY_INT8:
+        return (logistic_stored(centred, source.scale).astype(np.int8),)
+    real = _logistic_real(source.scale * centred.astype(np.float64))
+    return (quantize_real(real, result, DType.INT8),)
+
+
+def _softmax_beta(call: OpCall) -> float:
+    assert isinstance(call.attrs, SoftmaxAttrs)
+    return call.attrs.beta
+
+
+def softmax_table(call: OpCall) -> npt.NDArray[np.int64]:
+    """`softmax_exponentials` for a quantized softmax."""
+    return softmax_exponentials(per_tensor(call.operand(0), "the input").scale, _softmax_beta(call))
+
+
+def _softmax_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    x = np.asarray(operands[0], np.float64)
+    exponential = np.exp(_softmax_beta(call) * (x - x.max(axis=-1, keepdims=True)))
+    return ((exponential / exponential.sum(axis=-1, keepdims=True)).astype(np.float32),)
+
+
+def _softmax_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    dtype = call.results[0].dtype
+    codes: npt.NDArray[Any] = np.asarray(operands[0])
+    return (softmax_stored(codes, softmax_table(call), 8 * dtype.itemsize).astype(dtype.numpy),)
+
+
+def _cost(operations: int) -> Callable[[OpCall], Cost]:
+    return lambda call: Cost(ops=operations * call.operand(0).nelem)
+
+
+def _beta_is_positive(call: OpCall) -> bool | str:
+    beta = _softmax_beta(call)
+    return (math.isfinite(beta) and beta > 0) or f"found {beta}"
+
+
+def _softmax_result(call: OpCall) -> bool | str:
+    wanted = {DType.INT8: PROBABILITY_INT8, DType.INT16: PROBABILITY_INT16}.get(call.results[0].dtype)
+    return wanted is None or call.results[0].quantization == wanted or f"found {call.results[0]}"
+
+
+def _softmax_length(call: OpCall) -> bool | str:
+    operand = call.operand(0)
+    if operand.dtype != DType.INT8 or not operand.is_static or not operand.rank:
+        return True
+    return operand.dims[-1] <= SOFTMAX_LIMIT_NELEM or f"found {operand.dims[-1]}"
+
+
+_FLOAT_OR_INT8 = signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8))
+_FUNCTION = frozenset({Trait.PURE, Trait.DETERMINISTIC, Trait.ELEMENTWISE})
+_NO_ATTRIBUTES = NotApplicable("it has no attributes")
+
+
+def _clamping(name: str, summary: str, activation: Activation) -> OpDef:
+    return OpDef(
+        name=name,
+        summary=summary,
+        attrs=Attrs,
+        operands=(Operand("input"),),
+        result_names=("output",),
+        traits=_FUNCTION | {Trait.ACTIVATION},
+        infer=_infer,
+        evaluate_float=_clamp_float(activation),
+        evaluate_quantized=_clamp_quantized(activation),
+        cost=_cost(1),
+        quantization=QuantizationRule(),
+        canonicalize=_NO_ATTRIBUTES,
+        constraints=(_FLOAT_OR_INT8, QUANTIZED_PER_TENSOR),
+    )
+
+
+OPS: tuple[OpDef, ...] = (
+    _clamping("relu", "The larger of each element and 0.", Activation.RELU),
+    _clamping("relu6", "Each element, limited to [0, 6].", Activation.RELU6),
+    OpDef(
+        name="logistic",
+        summary="1 / (1 + exp(-x)) of each element.",
+        attrs=Attrs,
+        operands=(Operand("input"),),
+        result_names=("output",),
+        traits=_FUNCTION,
+        infer=_infer,
+        evaluate_float=_logistic_float,
+        evaluate_quantized=_logistic_quantized,
+        cost=_cost(10),
+        quantization=QuantizationRule(fixed_output=(1 / 256, -128)),
+        canonicalize=_NO_ATTRIBUTES,
+        constraints=(_FLOAT_OR_INT8, QUANTIZED_PER_TENSOR),
+    ),
+    OpDef(
+        name="softmax",
+        summary="exp(beta x) over the last dimension, divided by its sum there.",
+        attrs=SoftmaxAttrs,
+        operands=(Operand("input"),),
+        result_names=("output",),
+        traits=frozenset({Trait.PURE, Trait.DETERMINISTIC}),
+        infer=_infer_softmax,
+        evaluate_float=_softmax_float,
+        evaluate_quantized=_softmax_quantized,
+        cost=_cost(10),
+        quantization=QuantizationRule(fixed_output=(1 / 256, -128)),
+        canonicalize=NotApplicable("beta has one spelling"),
+        constraints=(
+            signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8), ((DType.INT8,), DType.INT16)),
+            QUANTIZED_PER_TENSOR,
+            Constraint("beta is positive and finite", _beta_is_positive),
+            Constraint(
+                "an int8 result has scale 1/256 and zero point -128, an int16 one scale 1/65536 and zero point -32768",
+                _softmax_result,
+            ),
+            Constraint(
+                f"the last dimension of a quantized input has at most {SOFTMAX_LIMIT_NELEM} elements", _softmax_length
+            ),
+        ),
+    ),
+)

@@ -1,9 +1,31 @@
 """Elementwise arithmetic of two operands with numpy broadcasting: add, mul."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.dtypes import DType
+from arenite._base.fixedpoint import clamp, quantize_multiplier, requantize
 from arenite.ir.attrs import Activation, Attrs
-from arenite.ir.opdef import OpDef
+from arenite.ir.graph import Array
+from arenite.ir.opdef import (
+    Constraint,
+    Cost,
+    Evaluate,
+    NotApplicable,
+    OpCall,
+    OpDef,
+    Operand,
+    OpError,
+    QuantizationRule,
+    Trait,
+)
+from arenite.ir.types import TensorType
+from arenite.ops.clamps import CLAMPING_ACTIVATIONS, activation_range, activation_range_float
+from arenite.ops.constraints import QUANTIZED_PER_TENSOR, declared_result, per_tensor, signatures, static_dims
 
 
 @dataclass(frozen=True)
@@ -13,4 +35,154 @@ class ArithmeticAttrs(Attrs):
     activation: Activation = Activation.NONE
 
 
-OPS: tuple[OpDef, ...] = ()
+ADD_LEFT_SHIFT = 20
+"""Bits by which an int8 addition widens its operands before it rescales them (TFLite's add.cc)."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A requantization by `multiplier * 2**(shift - 31)`."""
+
+    multiplier: int
+    shift: int
+
+
+def add_scalings(call: OpCall) -> tuple[Scaling, Scaling, Scaling]:
+    """Of the two operands and of the result of a quantized addition.
+
+    TFLite's add.cc: both operands are brought to twice the larger scale, 20 bits wider, added, and the sum is
+    brought to the result's scale.
+
+    Raises:
+        OpError: a type is not quantized per tensor.
+    """
+    first, second = per_tensor(call.operand(0), "operand 0"), per_tensor(call.operand(1), "operand 1")
+    result = per_tensor(call.results[0], "the result")
+    common = 2.0 * max(first.scale, second.scale)
+    return (
+        Scaling(*quantize_multiplier(first.scale / common)),
+        Scaling(*quantize_multiplier(second.scale / common)),
+        Scaling(*quantize_multiplier(common / ((1 << ADD_LEFT_SHIFT) * result.scale))),
+    )
+
+
+def mul_scaling(call: OpCall) -> Scaling:
+    """Of the product in a quantized multiplication (TFLite's mul.cc).
+
+    Raises:
+        OpError: a type is not quantized per tensor.
+    """
+    first, second = per_tensor(call.operand(0), "operand 0"), per_tensor(call.operand(1), "operand 1")
+    result = per_tensor(call.results[0], "the result")
+    return Scaling(*quantize_multiplier(first.scale * second.scale / result.scale))
+
+
+def arithmetic_clamp(call: OpCall) -> tuple[int, int]:
+    """Smallest and largest stored result of quantized arithmetic."""
+    assert isinstance(call.attrs, ArithmeticAttrs)
+    result = call.results[0]
+    return activation_range(call.attrs.activation, per_tensor(result, "the result"), result.dtype)
+
+
+def _infer(call: OpCall) -> tuple[TensorType, ...]:
+    first, second = static_dims(call, 0, "operand 0"), static_dims(call, 1, "operand 1")
+    try:
+        shape = np.broadcast_shapes(first, second)
+    except ValueError:
+        raise OpError(
+            f"the operands' shapes must broadcast (each pair of dimensions from the back equal, or one of them 1), "
+            f"found {list(first)} and {list(second)}"
+        ) from None
+    return (declared_result(call, shape),)
+
+
+def _pair(operands: Sequence[Array | None], dtype: npt.DTypeLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    return np.asarray(operands[0], dtype), np.asarray(operands[1], dtype)
+
+
+def _plain(combine: Callable[[Any, Any], Any]) -> Evaluate:
+    """Float arithmetic; int32 wraps, as in C with -fwrapv."""
+
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        assert isinstance(call.attrs, ArithmeticAttrs)
+        dtype = call.results[0].dtype.numpy
+        low, high = activation_range_float(call.attrs.activation)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = combine(*_pair(operands, dtype))
+        if call.attrs.activation is not Activation.NONE:
+            value = np.clip(value, low, high)
+        return (np.asarray(value, dtype),)
+
+    return evaluate
+
+
+def _add_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    first, second, result = add_scalings(call)
+    a, b = _pair(operands, np.int64)
+    a = (a - per_tensor(call.operand(0), "operand 0").zero_point) << ADD_LEFT_SHIFT
+    b = (b - per_tensor(call.operand(1), "operand 1").zero_point) << ADD_LEFT_SHIFT
+    total = requantize(a, first.multiplier, first.shift) + requantize(b, second.multiplier, second.shift)
+    stored = requantize(total, result.multiplier, result.shift) + per_tensor(call.results[0], "the result").zero_point
+    return (clamp(stored, *arithmetic_clamp(call), call.results[0].dtype.numpy),)
+
+
+def _mul_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    scaling = mul_scaling(call)
+    a, b = _pair(operands, np.int64)
+    a = a - per_tensor(call.operand(0), "operand 0").zero_point
+    b = b - per_tensor(call.operand(1), "operand 1").zero_point
+    product = requantize(a * b, scaling.multiplier, scaling.shift)
+    stored = product + per_tensor(call.results[0], "the result").zero_point
+    return (clamp(stored, *arithmetic_clamp(call), call.results[0].dtype.numpy),)
+
+
+def _cost(call: OpCall) -> Cost:
+    return Cost(ops=_infer(call)[0].nelem)
+
+
+def _activation_clamps(call: OpCall) -> bool | str:
+    assert isinstance(call.attrs, ArithmeticAttrs)
+    found = call.attrs.activation
+    return found in CLAMPING_ACTIVATIONS or f"found {found.value}"
+
+
+_CONSTRAINTS = (
+    signatures(*((((dtype, dtype), dtype)) for dtype in (DType.FLOAT32, DType.INT8, DType.INT32))),
+    QUANTIZED_PER_TENSOR,
+    Constraint("the fused activation is a clamp", _activation_clamps),
+)
+_TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC, Trait.ELEMENTWISE, Trait.COMMUTATIVE})
+_NO_SIMPLER = NotApplicable("the activation is its only attribute, and it has one spelling")
+
+OPS: tuple[OpDef, ...] = (
+    OpDef(
+        name="add",
+        summary="Sum of two operands of the same shape, or of shapes that broadcast.",
+        attrs=ArithmeticAttrs,
+        operands=(Operand("a"), Operand("b")),
+        result_names=("output",),
+        traits=_TRAITS,
+        infer=_infer,
+        evaluate_float=_plain(np.add),
+        evaluate_quantized=_add_quantized,
+        cost=_cost,
+        quantization=QuantizationRule(),
+        canonicalize=_NO_SIMPLER,
+        constraints=_CONSTRAINTS,
+    ),
+    OpDef(
+        name="mul",
+        summary="Product of two operands of the same shape, or of shapes that broadcast.",
+        attrs=ArithmeticAttrs,
+        operands=(Operand("a"), Operand("b")),
+        result_names=("output",),
+        traits=_TRAITS,
+        infer=_infer,
+        evaluate_float=_plain(np.multiply),
+        evaluate_quantized=_mul_quantized,
+        cost=_cost,
+        quantization=QuantizationRule(),
+        canonicalize=_NO_SIMPLER,
+        constraints=_CONSTRAINTS,
+    ),
+)

@@ -1,9 +1,38 @@
 """Pooling over NHWC: average_pool2d and max_pool2d."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.dtypes import DType
+from arenite._base.fixedpoint import clamp
 from arenite.ir.attrs import Activation, Attrs, Padding
-from arenite.ir.opdef import OpDef
+from arenite.ir.graph import Array
+from arenite.ir.opdef import (
+    Constraint,
+    Cost,
+    NotApplicable,
+    OpCall,
+    OpDef,
+    Operand,
+    OpError,
+    QuantizationRule,
+    Trait,
+)
+from arenite.ir.types import TensorType
+from arenite.ops.clamps import CLAMPING_ACTIVATIONS, activation_range, activation_range_float
+from arenite.ops.constraints import (
+    NEAR_QUANTIZATION,
+    QUANTIZED_PER_TENSOR,
+    declared_result,
+    per_tensor,
+    signatures,
+    static_dims,
+)
+from arenite.ops.windows import Window, window
 
 
 @dataclass(frozen=True)
@@ -16,4 +45,149 @@ class Pool2dAttrs(Attrs):
     activation: Activation = Activation.NONE
 
 
-OPS: tuple[OpDef, ...] = ()
+def pool_attrs(call: OpCall) -> Pool2dAttrs:
+    assert isinstance(call.attrs, Pool2dAttrs)
+    return call.attrs
+
+
+def pool_windows(call: OpCall) -> tuple[Window, Window]:
+    """The windows over height and over width.
+
+    Raises:
+        OpError: the operand is not NHWC, or no window fits.
+    """
+    attrs, shape = pool_attrs(call), static_dims(call, 0, "the input")
+    if len(shape) != 4:
+        raise OpError(f"the input must be [batch, height, width, channels], found {list(shape)}")
+    return (
+        window(shape[1], attrs.filter[0], attrs.stride[0], 1, attrs.padding),
+        window(shape[2], attrs.filter[1], attrs.stride[1], 1, attrs.padding),
+    )
+
+
+def pool_clamp(call: OpCall) -> tuple[int, int]:
+    """Smallest and largest stored result of a quantized pool."""
+    result = call.results[0]
+    return activation_range(pool_attrs(call).activation, per_tensor(result, "the result"), result.dtype)
+
+
+def _infer(call: OpCall) -> tuple[TensorType, ...]:
+    rows, columns = pool_windows(call)
+    batch, _, _, channels = call.operand(0).dims
+    return (declared_result(call, (batch, rows.output, columns.output, channels)),)
+
+
+def _taps(along: Window, tap: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Where tap number `tap` of every window falls (limited to the input), and whether it is inside."""
+    at = np.arange(along.output) * along.stride - along.pad_before + tap
+    return np.clip(at, 0, along.size - 1), (at >= 0) & (at < along.size)
+
+
+def _window_cells(rows: Window, columns: Window) -> npt.NDArray[np.int64]:
+    """How many cells of the input each window covers: [output rows, output columns]."""
+    down = np.sum([_taps(rows, tap)[1] for tap in range(rows.filter)], axis=0)
+    across = np.sum([_taps(columns, tap)[1] for tap in range(columns.filter)], axis=0)
+    cells: npt.NDArray[np.int64] = np.multiply.outer(down, across)
+    return cells
+
+
+def _reduce(x: npt.NDArray[Any], rows: Window, columns: Window, start: Any, combine: Any) -> npt.NDArray[Any]:
+    """Combine the cells of every window, tap by tap, beginning with `start`."""
+    total = np.full((x.shape[0], rows.output, columns.output, x.shape[3]), start, x.dtype)
+    for i in range(rows.filter):
+        at_row, row_inside = _taps(rows, i)
+        for j in range(columns.filter):
+            at_column, column_inside = _taps(columns, j)
+            inside = np.logical_and.outer(row_inside, column_inside)[None, :, :, None]
+            cells = x[:, at_row][:, :, at_column]
+            total = combine(total, np.where(inside, cells, np.asarray(start, x.dtype)))
+    return total
+
+
+def _average_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    x = np.asarray(operands[0], np.float64)
+    rows, columns = pool_windows(call)
+    mean = _reduce(x, rows, columns, 0, np.add) / _window_cells(rows, columns)[None, :, :, None]
+    return (np.clip(mean, *activation_range_float(pool_attrs(call).activation)).astype(np.float32),)
+
+
+def _average_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    """TFLM's AveragePool: the sum over the cells that exist, divided with halves away from zero."""
+    x = np.asarray(operands[0], np.int64)
+    rows, columns = pool_windows(call)
+    total = _reduce(x, rows, columns, 0, np.add)
+    cells = _window_cells(rows, columns)[None, :, :, None]
+    mean = np.sign(total) * ((np.abs(total) + cells // 2) // cells)
+    return (clamp(mean, *pool_clamp(call), call.results[0].dtype.numpy),)
+
+
+def _max_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    x = np.asarray(operands[0], np.float32)
+    largest = _reduce(x, *pool_windows(call), -np.inf, np.maximum)
+    return (np.clip(largest, *activation_range_float(pool_attrs(call).activation)).astype(np.float32),)
+
+
+def _max_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    x = np.asarray(operands[0], np.int64)
+    largest = _reduce(x, *pool_windows(call), call.operand(0).dtype.limits[0], np.maximum)
+    return (clamp(largest, *pool_clamp(call), call.results[0].dtype.numpy),)
+
+
+def _cost(call: OpCall) -> Cost:
+    rows, columns = pool_windows(call)
+    batch, _, _, channels = call.operand(0).dims
+    return Cost(ops=batch * channels * rows.output * columns.output * rows.filter * columns.filter)
+
+
+def _activation_clamps(call: OpCall) -> bool | str:
+    found = pool_attrs(call).activation
+    return found in CLAMPING_ACTIVATIONS or f"found {found.value}"
+
+
+def _covers_a_cell(call: OpCall) -> bool | str:
+    attrs = pool_attrs(call)
+    return min(*attrs.filter, *attrs.stride) >= 1 or f"found filter {attrs.filter}, stride {attrs.stride}"
+
+
+_CONSTRAINTS = (
+    signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8), ((DType.INT16,), DType.INT16)),
+    QUANTIZED_PER_TENSOR,
+    NEAR_QUANTIZATION,
+    Constraint("filter and stride are at least 1", _covers_a_cell),
+    Constraint("the fused activation is a clamp", _activation_clamps),
+)
+_TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC})
+_NO_SIMPLER = NotApplicable("stride, filter and padding have one spelling each")
+
+OPS: tuple[OpDef, ...] = (
+    OpDef(
+        name="average_pool2d",
+        summary="Mean over each window of an NHWC input; cells outside the input do not count.",
+        attrs=Pool2dAttrs,
+        operands=(Operand("input"),),
+        result_names=("output",),
+        traits=_TRAITS,
+        infer=_infer,
+        evaluate_float=_average_float,
+        evaluate_quantized=_average_quantized,
+        cost=_cost,
+        quantization=QuantizationRule(same_scale=True),
+        canonicalize=_NO_SIMPLER,
+        constraints=_CONSTRAINTS,
+    ),
+    OpDef(
+        name="max_pool2d",
+        summary="Largest element of each window of an NHWC input; cells outside the input do not count.",
+        attrs=Pool2dAttrs,
+        operands=(Operand("input"),),
+        result_names=("output",),
+        traits=_TRAITS,
+        infer=_infer,
+        evaluate_float=_max_float,
+        evaluate_quantized=_max_quantized,
+        cost=_cost,
+        quantization=QuantizationRule(same_scale=True),
+        canonicalize=_NO_SIMPLER,
+        constraints=_CONSTRAINTS,
+    ),
+)
