@@ -26,6 +26,7 @@ class DType(Enum):
     STRING = "string"
     COMPLEX64 = "complex64"
     COMPLEX128 = "complex128"
+    RESOURCE = "resource"  # TFLite's handle of a variable
 
     def __str__(self) -> str:
         return self.value
@@ -92,7 +93,8 @@ _NUMPY: dict[DType, np.dtype[np.generic]] = {
     DType.STRING: np.dtype(object),
     DType.COMPLEX64: np.dtype(np.complex64),
     DType.COMPLEX128: np.dtype(np.complex128),
+    DType.RESOURCE: np.dtype(np.int32),
 }
-_FROM_NUMPY = {numpy: dtype for dtype, numpy in _NUMPY.items()}
+_FROM_NUMPY = {numpy: dtype for dtype, numpy in _NUMPY.items() if dtype is not DType.RESOURCE}
 _FLOATS = frozenset({DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64})
 _INTEGERS = frozenset(dtype for dtype in DType if "int" in dtype.value)
