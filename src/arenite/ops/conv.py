@@ -1,9 +1,29 @@
 """Convolutions over NHWC activations: conv2d (OHWI filter) and depthwise_conv2d (1HWO filter)."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from arenite.ir.attrs import Activation, Attrs, Padding
-from arenite.ir.opdef import OpDef
+from arenite.ir.graph import Array, Node
+from arenite.ir.opdef import Constraint, Cost, OpCall, OpDef, Operand, OpError, QuantizationRule, Trait
+from arenite.ir.types import TensorType
+from arenite.ops.weighted import (
+    INPUT,
+    WEIGHT,
+    Numbers,
+    activated,
+    exact_product,
+    operands_of,
+    quantization_of,
+    requantized,
+    shared_constraints,
+    without_idle_activation,
+)
+from arenite.ops.windows import Window, window, window_geometry
 
 
 @dataclass(frozen=True)
@@ -27,4 +47,231 @@ class DepthwiseConv2dAttrs(Attrs):
     activation: Activation = Activation.NONE
 
 
-OPS: tuple[OpDef, ...] = ()
+ConvAttrs = Conv2dAttrs | DepthwiseConv2dAttrs
+
+
+def conv_attrs(call: OpCall) -> ConvAttrs:
+    """The attributes of either convolution."""
+    assert isinstance(call.attrs, Conv2dAttrs | DepthwiseConv2dAttrs)
+    return call.attrs
+
+
+def conv_windows(call: OpCall) -> tuple[Window, Window]:
+    """How the filter slides over height and width.
+
+    Raises:
+        OpError: no window fits.
+    """
+    attrs, data, weight = conv_attrs(call), call.operand(INPUT).dims, call.operand(WEIGHT).dims
+    height, width = (
+        window(data[1 + i], weight[1 + i], attrs.stride[i], attrs.dilation[i], attrs.padding) for i in range(2)
+    )
+    return height, width
+
+
+def _infer(call: OpCall) -> tuple[TensorType, ...]:
+    height, width = conv_windows(call)
+    data, weight = call.operand(INPUT), call.operand(WEIGHT)
+    channels = weight.dims[0] if isinstance(call.attrs, Conv2dAttrs) else weight.dims[3]
+    shape = (data.dims[0], height.output, width.output, channels)
+    return (TensorType(data.dtype, shape, call.results[0].quantization),)
+
+
+def _rank_four(call: OpCall) -> bool | str:
+    for role, type_ in (("input", call.operand(INPUT)), ("filter", call.operand(WEIGHT))):
+        if type_.rank != 4:
+            return f"the {role} has {type_.rank}"
+    return True
+
+
+def _positive_steps(call: OpCall) -> bool | str:
+    attrs = conv_attrs(call)
+    return min(*attrs.stride, *attrs.dilation) >= 1 or f"found stride {attrs.stride}, dilation {attrs.dilation}"
+
+
+def _conv_channels(call: OpCall) -> bool | str:
+    data, weight = call.operand(INPUT).dims[3], call.operand(WEIGHT).dims
+    groups, rest = divmod(data, weight[3])
+    if rest or weight[0] % groups:
+        return f"the input has {data} channels, the filter takes {weight[3]} and gives {weight[0]}"
+    return True
+
+
+def _depthwise_channels(call: OpCall) -> bool | str:
+    assert isinstance(call.attrs, DepthwiseConv2dAttrs)
+    data, weight, multiplier = call.operand(INPUT).dims, call.operand(WEIGHT).dims, call.attrs.multiplier
+    if weight[0] != 1 or multiplier < 1 or weight[3] != data[3] * multiplier:
+        return f"found {data[3]} channels, multiplier {multiplier} and a filter of {weight}"
+    return True
+
+
+def _constraints(channels_axis: int, channels: Constraint) -> tuple[Constraint, ...]:
+    known, *rest = shared_constraints(channels_axis)
+    return (
+        known,
+        Constraint("input and filter have four dimensions", _rank_four),
+        Constraint("stride and dilation are at least 1", _positive_steps),
+        channels,
+        *rest,
+    )
+
+
+def _padded(data: Numbers, windows: tuple[Window, Window]) -> Numbers:
+    height, width = windows
+    around = ((0, 0), (height.pad_before, height.pad_after), (width.pad_before, width.pad_after), (0, 0))
+    if not any(map(any, around)):
+        return data
+    return np.pad(data, around)
+
+
+def _patches(data: Numbers, windows: tuple[Window, Window]) -> Numbers:
+    """Each output pixel's inputs, padded with 0: (N, output height, output width, filter H, filter W, C)."""
+    height, width = windows
+    reach = ((height.filter - 1) * height.dilation + 1, (width.filter - 1) * width.dilation + 1)
+    views = sliding_window_view(_padded(data, windows), reach, axis=(1, 2))
+    kept: Numbers = views[:, :: height.stride, :: width.stride, :, :: height.dilation, :: width.dilation]
+    return kept[:, : height.output, : width.output].transpose(0, 1, 2, 4, 5, 3)
+
+
+def _grouped(patches: Numbers, weight: Numbers, group: int) -> tuple[Numbers, Numbers]:
+    """Rows (pixels, K) and columns (output channels of the group, K) of one group's matrix product."""
+    taken = weight.shape[3]
+    outputs = weight.shape[0] // (patches.shape[5] // taken)
+    rows = patches[..., group * taken : (group + 1) * taken]
+    columns = weight[group * outputs : (group + 1) * outputs]
+    return rows.reshape(-1, weight[0].size), columns.reshape(outputs, -1)
+
+
+def _conv_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    data, weight, bias = operands_of(operands)
+    zero_point = quantization_of(call.operand(INPUT)).zero_point
+    windows = conv_windows(call)
+    # Out-of-image taps do not count: there the input is the zero point, which becomes 0.
+    patches = _patches(data.astype(np.int16) - np.int16(zero_point), windows)
+    sums = [
+        exact_product(*_grouped(patches, weight.astype(np.int16), group))
+        for group in range(data.shape[3] // weight.shape[3])
+    ]
+    shape = (data.shape[0], windows[0].output, windows[1].output, weight.shape[0])
+    return (requantized(call, np.concatenate(sums, axis=-1).reshape(shape), bias),)
+
+
+def _conv_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    data, weight, bias = operands_of(operands)
+    windows = conv_windows(call)
+    patches = _patches(data, windows)
+    sums = []
+    for group in range(data.shape[3] // weight.shape[3]):
+        rows, columns = _grouped(patches, weight, group)
+        sums.append(rows @ columns.T)
+    shape = (data.shape[0], windows[0].output, windows[1].output, weight.shape[0])
+    return (activated(call, np.concatenate(sums, axis=-1).reshape(shape), bias),)
+
+
+def _depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Window], dtype: npt.DTypeLike) -> Numbers:
+    """Sums over the taps, in `dtype`; `data` has 0 for what does not count."""
+    height, width = windows
+    padded = _padded(data, windows).astype(dtype)
+    repeats = weight.shape[3] // data.shape[3]
+    taps = weight[0].astype(dtype)
+    total = np.zeros((data.shape[0], height.output, width.output, weight.shape[3]), dtype)
+    for y in range(height.filter):
+        for x in range(width.filter):
+            top, left = y * height.dilation, x * width.dilation
+            bottom, right = top + (height.output - 1) * height.stride + 1, left + (width.output - 1) * width.stride + 1
+            seen = padded[:, top : bottom : height.stride, left : right : width.stride]
+            total += (seen if repeats == 1 else np.repeat(seen, repeats, axis=3)) * taps[y, x]
+    return total
+
+
+def _depthwise_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    data, weight, bias = operands_of(operands)
+    zero_point = quantization_of(call.operand(INPUT)).zero_point
+    centred = data.astype(np.int16) - np.int16(zero_point)
+    sums = _depthwise_sums(centred, weight, conv_windows(call), np.int32)
+    return (requantized(call, sums.astype(np.int64), bias),)
+
+
+def _depthwise_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    data, weight, bias = operands_of(operands)
+    return (activated(call, _depthwise_sums(data, weight, conv_windows(call), np.float32), bias),)
+
+
+def _cost(call: OpCall) -> Cost:
+    """Every tap counts, those beyond the border too."""
+    height, width = conv_windows(call)
+    pixels = call.operand(INPUT).dims[0] * height.output * width.output
+    return Cost(macs=pixels * call.operand(WEIGHT).nelem)
+
+
+def _canonicalize(node: Node) -> Attrs | None:
+    call = OpCall.of(node)
+    attrs = conv_attrs(call)
+    taps = call.operand(WEIGHT).dims[1:3]
+    dilation = (attrs.dilation[0] if taps[0] > 1 else 1, attrs.dilation[1] if taps[1] > 1 else 1)
+    simpler = replace(
+        attrs,
+        dilation=dilation,
+        padding=Padding.VALID if _pads_nothing(call) else attrs.padding,
+        activation=without_idle_activation(call),
+    )
+    return simpler if simpler != attrs else None
+
+
+def _pads_nothing(call: OpCall) -> bool:
+    """Whether VALID padding means the same."""
+    try:
+        return all(
+            window_geometry(w.size, w.filter, w.stride, w.dilation, Padding.VALID)
+            == (w.output, w.pad_before, w.pad_after)
+            for w in conv_windows(call)
+        )
+    except OpError:
+        return False
+
+
+_OPERANDS = (Operand("input"), Operand("filter"), Operand("bias", optional=True))
+_TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC})
+
+OPS: tuple[OpDef, ...] = (
+    OpDef(
+        name="conv2d",
+        summary=(
+            "Convolution of input (N, H, W, C) with filter (O, FH, FW, I) and bias (O) to (N, OH, OW, O); "
+            "C is a multiple of I: then channels form C / I groups"
+        ),
+        attrs=Conv2dAttrs,
+        operands=_OPERANDS,
+        result_names=("result",),
+        traits=_TRAITS,
+        infer=_infer,
+        evaluate_float=_conv_float,
+        evaluate_quantized=_conv_quantized,
+        cost=_cost,
+        quantization=QuantizationRule(weight=WEIGHT, weight_axis=0, bias=2),
+        canonicalize=_canonicalize,
+        constraints=_constraints(
+            0, Constraint("the filter takes the input's channels, or an equal share of them per group", _conv_channels)
+        ),
+    ),
+    OpDef(
+        name="depthwise_conv2d",
+        summary=(
+            "Convolution of each channel of input (N, H, W, C) with its own `multiplier` filters of (1, FH, FW, O), "
+            "O = C * multiplier, and bias (O), to (N, OH, OW, O)"
+        ),
+        attrs=DepthwiseConv2dAttrs,
+        operands=_OPERANDS,
+        result_names=("result",),
+        traits=_TRAITS,
+        infer=_infer,
+        evaluate_float=_depthwise_float,
+        evaluate_quantized=_depthwise_quantized,
+        cost=_cost,
+        quantization=QuantizationRule(weight=WEIGHT, weight_axis=3, bias=2),
+        canonicalize=_canonicalize,
+        constraints=_constraints(
+            3, Constraint("the filter is (1, FH, FW, input channels * multiplier)", _depthwise_channels)
+        ),
+    ),
+)

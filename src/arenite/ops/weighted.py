@@ -1,0 +1,229 @@
+"""What ops with weights share (conv2d, depthwise_conv2d, fully_connected): requirements, exact sums, requantization."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.dtypes import DType
+from arenite._base.fixedpoint import Int64Array, clamp, quantize_multiplier, requantize, wrap_int32
+from arenite.ir.attrs import Activation
+from arenite.ir.graph import Array
+from arenite.ir.opdef import Constraint, OpCall, OpError
+from arenite.ir.types import Quantization, TensorType
+from arenite.ops.clamps import CLAMPING_ACTIVATIONS, activation_range, activation_range_float
+
+INPUT, WEIGHT, BIAS = 0, 1, 2
+
+Numbers = npt.NDArray[Any]
+"""An array to calculate with, of the dtype that the call's types say."""
+
+
+def static_operands(call: OpCall) -> bool | str:
+    """Whether input, weight and bias have known shapes, none of them empty."""
+    for type_ in call.operands:
+        if type_ is not None and not type_.is_static:
+            return f"found {type_}"
+        if type_ is not None and type_.nelem < 1:
+            return f"found an empty one, {type_}"
+    return True
+
+
+def known_dtypes(call: OpCall) -> bool | str:
+    found = tuple(None if t is None else t.dtype for t in (*call.operands, *call.results[:1]))
+    data, weight = found[INPUT], found[WEIGHT]
+    bias = found[BIAS] if call.has(BIAS) else None
+    result = found[-1]
+    if data is DType.FLOAT32 and weight is DType.FLOAT32 and result is DType.FLOAT32:
+        return bias in (None, DType.FLOAT32) or f"found a bias of {bias}"
+    if data is DType.INT8 and weight is DType.INT8 and result is DType.INT8:
+        return bias in (None, DType.INT32) or f"found a bias of {bias}"
+    return f"found {data} times {weight} to {result}"
+
+
+def bias_shape(channels_axis: int) -> Constraint:
+    """One bias per output channel, which the weight's dimension `channels_axis` counts."""
+
+    def holds(call: OpCall) -> bool | str:
+        if not call.has(BIAS):
+            return True
+        bias, channels = call.operand(BIAS), call.operand(WEIGHT).dims[channels_axis]
+        return bias.nelem == channels or f"found {bias.nelem} for {channels} output channels"
+
+    return Constraint("the bias has one element per output channel", holds)
+
+
+def weight_quantization(channels_axis: int) -> Constraint:
+    """Quantized weights are symmetric, per tensor or per output channel."""
+
+    def holds(call: OpCall) -> bool | str:
+        weight = call.operand(WEIGHT)
+        quantization = weight.quantization
+        if weight.dtype is DType.FLOAT32:
+            return True
+        if quantization is None:
+            return "found none"
+        if any(quantization.zero_points):
+            return f"found zero points up to {max(map(abs, quantization.zero_points))}"
+        if quantization.is_per_tensor:
+            return True
+        channels = weight.dims[channels_axis]
+        if quantization.axis != channels_axis or len(quantization.scales) != channels:
+            return f"found {len(quantization.scales)} scales along dimension {quantization.axis}"
+        return True
+
+    return Constraint(
+        f"quantized weights have zero point 0 and one scale, or one per output channel (dimension {channels_axis})",
+        holds,
+    )
+
+
+def data_quantization(call: OpCall) -> bool | str:
+    for role, type_ in (("input", call.operand(INPUT)), ("result", call.results[0])):
+        if not type_.dtype.is_integer:
+            continue
+        quantization = type_.quantization
+        if quantization is None or not quantization.is_per_tensor:
+            return f"the {role} has {'none' if quantization is None else 'one per channel'}"
+        low, high = type_.dtype.limits
+        if not low <= quantization.zero_point <= high:
+            return f"the {role}'s zero point is {quantization.zero_point}"
+    return True
+
+
+def positive_scales(call: OpCall) -> bool | str:
+    for type_ in (*call.operands[: BIAS + 1], *call.results):
+        quantization = None if type_ is None else type_.quantization
+        for scale in () if quantization is None else quantization.scales:
+            if not 0.0 < scale < float("inf"):
+                return f"found {scale}"
+    return True
+
+
+def clamping_activation(call: OpCall) -> bool | str:
+    activation = activation_of(call)
+    return activation in CLAMPING_ACTIVATIONS or f"found {activation.value}"
+
+
+def shared_constraints(channels_axis: int) -> tuple[Constraint, ...]:
+    """Constraints on dtypes, bias, quantization and activation; an op's own on ranks come after the first."""
+    return (
+        Constraint("input, weights and bias have known shapes that are not empty", static_operands),
+        Constraint("all is float32, or input, weights and result are int8 with an int32 bias", known_dtypes),
+        bias_shape(channels_axis),
+        weight_quantization(channels_axis),
+        Constraint("quantized inputs and results have one scale and a zero point within the type", data_quantization),
+        Constraint("scales are positive and finite", positive_scales),
+        Constraint("the fused activation is a clamp: none, relu, relu6 or relu_n1_to_1", clamping_activation),
+    )
+
+
+def activation_of(call: OpCall) -> Activation:
+    activation = getattr(call.attrs, "activation", Activation.NONE)
+    assert isinstance(activation, Activation)
+    return activation
+
+
+def quantization_of(type_: TensorType) -> Quantization:
+    """The quantization of a type that must have one.
+
+    Raises:
+        OpError: it has none.
+    """
+    if type_.quantization is None:
+        raise OpError(f"an integer result is defined by quantizations, found a plain {type_}")
+    return type_.quantization
+
+
+def real_multipliers(call: OpCall, channels: int, *, single_product: bool) -> tuple[float, ...]:
+    """Input scale * weight scale / output scale of each output channel, in double from float32 scales.
+
+    TFLite-Micro's PopulateConvolutionQuantizationParams multiplies in double; its GetQuantizedConvolutionMultipler,
+    which fully_connected uses for per-tensor weights, multiplies in float32 first (`single_product`).
+    """
+    data = quantization_of(call.operand(INPUT)).scale
+    weight = quantization_of(call.operand(WEIGHT))
+    result = quantization_of(call.results[0]).scale
+    scales = weight.scales * channels if weight.is_per_tensor else weight.scales
+    if single_product and weight.is_per_tensor:
+        with np.errstate(over="ignore", under="ignore"):
+            product = float(np.float32(data) * np.float32(weight.scale))
+        return (product / result,) * channels
+    return tuple(data * scale / result for scale in scales)
+
+
+def quantized_multipliers(
+    call: OpCall, channels: int, *, single_product: bool
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+    """Q31 multiplier and shift of each output channel.
+
+    Raises:
+        OpError: a multiplier is not finite.
+    """
+    reals = real_multipliers(call, channels, single_product=single_product)
+    if not np.isfinite(reals).all():
+        raise OpError(f"input scale * weight scale / result scale must be finite, found {max(reals)}")
+    found = {real: quantize_multiplier(real) for real in set(reals)}
+    pairs = [found[real] for real in reals]
+    return np.array([m for m, _ in pairs], np.int32), np.array([s for _, s in pairs], np.int8)
+
+
+def requantized(call: OpCall, sums: Int64Array, bias: Array | None, *, single_product: bool = False) -> Array:
+    """int8 results of sums of products, whose last dimension is the output channel."""
+    result = call.results[0]
+    quantization = quantization_of(result)
+    multipliers, shifts = quantized_multipliers(call, sums.shape[-1], single_product=single_product)
+    if bias is not None:
+        sums = sums + bias.astype(np.int64).reshape(-1)
+    scaled = requantize(wrap_int32(sums), multipliers, shifts) + quantization.zero_point
+    low, high = activation_range(activation_of(call), quantization, result.dtype)
+    return clamp(scaled, low, high, result.dtype.numpy)
+
+
+def activated(call: OpCall, values: Numbers, bias: Numbers | None) -> Array:
+    """float32 results: bias added, activation applied."""
+    if bias is not None:
+        values = values + bias.reshape(-1)
+    low, high = activation_range_float(activation_of(call))
+    if (low, high) == (-np.inf, np.inf):
+        return np.asarray(values, np.float32)
+    return np.asarray(np.clip(values, low, high), np.float32)
+
+
+def exact_product(rows: Numbers, columns: Numbers) -> Int64Array:
+    """`rows @ columns.T` of integers, by floating point that is wide enough to be exact.
+
+    Every partial sum is an integer below sum(|columns|) * max(|rows|): up to 2**24 float32 holds it, up to 2**53
+    float64 does, in any order of summation.
+
+    `rows` is (M, K) and `columns` (N, K), both int16 with 9 bits used at most, so that any K up to 2**36 is safe.
+    """
+    largest = int(np.abs(rows).max(initial=0))
+    bound = largest * int(np.abs(columns.astype(np.int64)).sum(axis=-1).max(initial=0))
+    dtype = np.float32 if bound < 2**24 else np.float64
+    left: Numbers = rows.astype(dtype)
+    right: Numbers = columns.astype(dtype)
+    product: Int64Array = (left @ right.T).astype(np.int64)
+    return product
+
+
+def without_idle_activation(call: OpCall) -> Activation:
+    """The fused activation, or NONE where the quantized type's own limits clamp at least as tightly."""
+    activation = activation_of(call)
+    result = call.results[0]
+    quantization = result.quantization
+    if activation is Activation.NONE or activation not in CLAMPING_ACTIVATIONS:
+        return activation
+    if quantization is None or not quantization.is_per_tensor or not result.dtype.is_integer:
+        return activation
+    idle = activation_range(activation, quantization, result.dtype) == result.dtype.limits
+    return Activation.NONE if idle else activation
+
+
+def operands_of(operands: Sequence[Array | None]) -> tuple[Numbers, Numbers, Numbers | None]:
+    """Input, weight, bias of an execution."""
+    data, weight = operands[INPUT], operands[WEIGHT]
+    assert data is not None, "the input was checked to be present"
+    assert weight is not None, "the weights were checked to be present"
+    return data, weight, operands[BIAS] if len(operands) > BIAS else None
