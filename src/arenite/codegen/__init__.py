@@ -1,0 +1,5 @@
+"""Prints a program as C99. It decides nothing: what it prints was settled when the program was made."""
+
+from arenite.codegen.bundle import render
+
+__all__ = ["render"]

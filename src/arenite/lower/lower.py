@@ -61,7 +61,8 @@ def lower(
         check_limit(buffers, calls, placement, ram_limit)
     inputs = (_port(value, value_ref(value, aliases, pool, "")) for value in graph.inputs)
     outputs = (
-        _port(value, value_ref(value, aliases, pool, f"output_{index}")) for index, value in enumerate(graph.outputs)
+        _port(value, value_ref(value, aliases, pool, f"constant_output_{index}"))
+        for index, value in enumerate(graph.outputs)
     )
     program = Program(
         name=c_name(name),
