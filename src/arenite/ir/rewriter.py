@@ -63,8 +63,35 @@ class Rewriter:
         """Let `node` stand for these source operators too."""
         node.origin = tuple(dict.fromkeys((*node.origin, *origin)))
 
+    def swap_names(self, one: Value, other: Value) -> None:
+        """Exchange two values' names: what is called so keeps meaning the same when another value takes its place.
+
+        Raises:
+            ValueError: one of them is a graph input, whose name is the user's.
+        """
+        if one in self.graph.inputs or other in self.graph.inputs:
+            raise ValueError(f"%{one.name} or %{other.name} is a graph input and keeps its name")
+        one.name, other.name = other.name, one.name
+
+    def may_replace(self, old: Value, new: Value) -> bool:
+        """Whether `new` can take `old`'s place without changing a name that the user sees.
+
+        It cannot when `old` is a graph output and `new` is a graph input or another output.
+        """
+        return old not in self.graph.outputs or not (
+            new in self.graph.inputs or new in self.graph.outputs or new.is_variable
+        )
+
     def replace_value(self, old: Value, new: Value) -> None:
-        """Let every reader of `old`, and the graph's outputs, read `new`. The graph's output keeps its name."""
+        """Let every reader of `old`, and the graph's outputs, read `new`. A graph output keeps its name.
+
+        Raises:
+            ValueError: it cannot keep it (see `may_replace`).
+        """
+        if not self.may_replace(old, new):
+            raise ValueError(f"output %{old.name} would lose its name to %{new.name}")
+        if old in self.graph.outputs:
+            self.swap_names(old, new)
         for use in old.uses:
             self.graph._set_operand(use.node, use.index, new)
         for index, value in enumerate(self.graph.outputs):
