@@ -65,7 +65,7 @@ def _quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, .
     zero_point = quantization_of(call.operand(INPUT)).zero_point
     rows = data.reshape(-1, weight.shape[1]).astype(np.int16) - np.int16(zero_point)
     sums = exact_product(rows, weight.astype(np.int16))
-    return (requantized(call, sums, bias, single_product=True).reshape(_infer(call)[0].dims),)
+    return (requantized(call, sums, bias).reshape(_infer(call)[0].dims),)
 
 
 def _float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:

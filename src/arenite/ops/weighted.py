@@ -101,6 +101,13 @@ def positive_scales(call: OpCall) -> bool | str:
     return True
 
 
+def defined_multipliers(call: OpCall) -> bool | str:
+    if not call.operand(WEIGHT).dtype.is_integer:
+        return True
+    largest = max(real_multipliers(call, 1))
+    return largest < 2.0**30 or f"found {largest}"
+
+
 def clamping_activation(call: OpCall) -> bool | str:
     activation = activation_of(call)
     return activation in CLAMPING_ACTIVATIONS or f"found {activation.value}"
@@ -115,6 +122,8 @@ def shared_constraints(channels_axis: int) -> tuple[Constraint, ...]:
         weight_quantization(channels_axis),
         Constraint("quantized inputs and results have one scale and a zero point within the type", data_quantization),
         Constraint("scales are positive and finite", positive_scales),
+        # A larger one shifts by 31 bits or more, which C leaves undefined: there TFLite-Micro has no result to equal.
+        Constraint("input scale * weight scale / result scale is below 2**30", defined_multipliers),
         Constraint("the fused activation is a clamp: none, relu, relu6 or relu_n1_to_1", clamping_activation),
     )
 
@@ -136,44 +145,32 @@ def quantization_of(type_: TensorType) -> Quantization:
     return type_.quantization
 
 
-def real_multipliers(call: OpCall, channels: int, *, single_product: bool) -> tuple[float, ...]:
-    """Input scale * weight scale / output scale of each output channel, in double from float32 scales.
+def real_multipliers(call: OpCall, channels: int) -> tuple[float, ...]:
+    """Input scale * weight scale / result scale of each output channel, in double from float32 scales.
 
-    TFLite-Micro's PopulateConvolutionQuantizationParams multiplies in double; its GetQuantizedConvolutionMultipler,
-    which fully_connected uses for per-tensor weights, multiplies in float32 first (`single_product`).
+    That order and precision are TFLite-Micro's (PopulateConvolutionQuantizationParams), fully_connected included: its
+    per-tensor path does not round the product to float32 either, as the results of the wheel show.
     """
     data = quantization_of(call.operand(INPUT)).scale
     weight = quantization_of(call.operand(WEIGHT))
     result = quantization_of(call.results[0]).scale
     scales = weight.scales * channels if weight.is_per_tensor else weight.scales
-    if single_product and weight.is_per_tensor:
-        with np.errstate(over="ignore", under="ignore"):
-            product = float(np.float32(data) * np.float32(weight.scale))
-        return (product / result,) * channels
     return tuple(data * scale / result for scale in scales)
 
 
-def quantized_multipliers(
-    call: OpCall, channels: int, *, single_product: bool
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
-    """Q31 multiplier and shift of each output channel.
-
-    Raises:
-        OpError: a multiplier is not finite.
-    """
-    reals = real_multipliers(call, channels, single_product=single_product)
-    if not np.isfinite(reals).all():
-        raise OpError(f"input scale * weight scale / result scale must be finite, found {max(reals)}")
+def quantized_multipliers(call: OpCall, channels: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+    """Q31 multiplier and shift of each output channel. (Quotients of float32 numbers are finite in double.)"""
+    reals = real_multipliers(call, channels)
     found = {real: quantize_multiplier(real) for real in set(reals)}
     pairs = [found[real] for real in reals]
     return np.array([m for m, _ in pairs], np.int32), np.array([s for _, s in pairs], np.int8)
 
 
-def requantized(call: OpCall, sums: Int64Array, bias: Array | None, *, single_product: bool = False) -> Array:
+def requantized(call: OpCall, sums: Int64Array, bias: Array | None) -> Array:
     """int8 results of sums of products, whose last dimension is the output channel."""
     result = call.results[0]
     quantization = quantization_of(result)
-    multipliers, shifts = quantized_multipliers(call, sums.shape[-1], single_product=single_product)
+    multipliers, shifts = quantized_multipliers(call, sums.shape[-1])
     if bias is not None:
         sums = sums + bias.astype(np.int64).reshape(-1)
     scaled = requantize(wrap_int32(sums), multipliers, shifts) + quantization.zero_point
