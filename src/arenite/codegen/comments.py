@@ -20,8 +20,7 @@ def block_comment(paragraphs: Iterable[str], width: int = 110) -> list[str]:
     lines: list[str] = []
     for paragraph in paragraphs:
         lines += textwrap.wrap(comment_text(paragraph, 2000), width - 3, subsequent_indent="  ") or [""]
-    return (
-        [f"/* {lines[0]}", *(f" * {line}".rstrip() for line in lines[1:-1]), f" * {lines[-1]} */"][: len(lines)]
-        if len(lines) > 1
-        else [f"/* {lines[0]} */"]
-    )
+    commented = [f" * {line}".rstrip() for line in lines]
+    commented[0] = f"/* {lines[0]}".rstrip()
+    commented[-1] += " */"
+    return commented

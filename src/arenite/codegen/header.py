@@ -35,7 +35,7 @@ def render_header(program: Program) -> str:
         *_ports("output", program.outputs, names),
         *block_comment(
             [
-                "Computes the outputs from the inputs. The inputs may be overwritten: write all of them before each call. "
+                "Computes the outputs from the inputs. It may overwrite the inputs: write all before each call. "
                 "Outputs hold until the next call, or until an input is written."
             ]
         ),
