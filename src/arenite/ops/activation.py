@@ -125,19 +125,19 @@ def _cost(operations: int) -> Callable[[OpCall], Cost]:
 
 def _beta_is_positive(call: OpCall) -> bool | str:
     beta = _softmax_beta(call)
-    return (math.isfinite(beta) and beta > 0) or f"found {beta}"
+    return (math.isfinite(beta) and beta > 0) or f"{beta}"
 
 
 def _softmax_result(call: OpCall) -> bool | str:
     wanted = {DType.INT8: PROBABILITY_INT8, DType.INT16: PROBABILITY_INT16}.get(call.results[0].dtype)
-    return wanted is None or call.results[0].quantization == wanted or f"found {call.results[0]}"
+    return wanted is None or call.results[0].quantization == wanted or f"{call.results[0]}"
 
 
 def _softmax_length(call: OpCall) -> bool | str:
     operand = call.operand(0)
     if operand.dtype != DType.INT8 or not operand.is_static or not operand.rank:
         return True
-    return operand.dims[-1] <= SOFTMAX_LIMIT_NELEM or f"found {operand.dims[-1]}"
+    return operand.dims[-1] <= SOFTMAX_LIMIT_NELEM or f"{operand.dims[-1]}"
 
 
 _FLOAT_OR_INT8 = signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8))

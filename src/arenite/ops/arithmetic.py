@@ -91,7 +91,7 @@ def _infer(call: OpCall) -> tuple[TensorType, ...]:
     except ValueError:
         raise OpError(
             f"the operands' shapes must broadcast (each pair of dimensions from the back equal, or one of them 1), "
-            f"found {list(first)} and {list(second)}"
+            f"{list(first)} and {list(second)}"
         ) from None
     return (declared_result(call, shape),)
 
@@ -143,7 +143,7 @@ def _cost(call: OpCall) -> Cost:
 def _activation_clamps(call: OpCall) -> bool | str:
     assert isinstance(call.attrs, ArithmeticAttrs)
     found = call.attrs.activation
-    return found in CLAMPING_ACTIVATIONS or f"found {found.value}"
+    return found in CLAMPING_ACTIVATIONS or found.value
 
 
 _CONSTRAINTS = (

@@ -69,14 +69,14 @@ def signatures(*allowed: tuple[tuple[DType, ...], DType]) -> Constraint:
         for operands, result in allowed:
             if found[: len(operands)] == operands and call.results[0].dtype == result:
                 return True
-        return f"found {signature_text(call)}"
+        return f"{signature_text(call)}"
 
     return Constraint(f"dtypes must be one of {'; '.join(texts)}", holds)
 
 
 def same_dtype_as_result(call: OpCall) -> bool | str:
     """Whether the data operand's dtype is the result's."""
-    return call.operand(0).dtype == call.results[0].dtype or f"found {signature_text(call)}"
+    return call.operand(0).dtype == call.results[0].dtype or f"{signature_text(call)}"
 
 
 RESULT_HAS_OPERAND_DTYPE = Constraint("the result has the operand's dtype", same_dtype_as_result)
@@ -97,7 +97,7 @@ QUANTIZED_PER_TENSOR = Constraint(
 
 def _same_quantization(call: OpCall) -> bool | str:
     source, result = call.operand(0).quantization, call.results[0].quantization
-    return source == result or f"found {call.operand(0)} and {call.results[0]}"
+    return source == result or f"{call.operand(0)} and {call.results[0]}"
 
 
 SAME_QUANTIZATION = Constraint(
@@ -109,14 +109,14 @@ SAME_QUANTIZATION = Constraint(
 def _near_quantization(call: OpCall) -> bool | str:
     source, result = call.operand(0).quantization, call.results[0].quantization
     if source is None or result is None:
-        return source == result or f"found {call.operand(0)} and {call.results[0]}"
+        return source == result or f"{call.operand(0)} and {call.results[0]}"
     near = (
         source.is_per_tensor
         and result.is_per_tensor
         and source.zero_point == result.zero_point
         and abs(source.scale - result.scale) <= POOL_SCALE_TOLERANCE
     )
-    return near or f"found {call.operand(0)} and {call.results[0]}"
+    return near or f"{call.operand(0)} and {call.results[0]}"
 
 
 NEAR_QUANTIZATION = Constraint(

@@ -56,7 +56,7 @@ def _infer_reshape(call: OpCall) -> tuple[TensorType, ...]:
     if not fits:
         raise OpError(
             f"the new shape must hold the input's {nelem} elements (at most one dimension may be -1), "
-            f"found {list(wanted)} for {list(source)}"
+            f"{list(wanted)} for {list(source)}"
         )
     return (declared_result(call, tuple(nelem // known if dim == -1 else dim for dim in wanted)),)
 
@@ -143,7 +143,7 @@ def _bytes_moved(call: OpCall) -> Cost:
 
 
 def _paddings_are_constant(call: OpCall) -> bool | str:
-    return call.constant(1) is not None or "found paddings that the network computes"
+    return call.constant(1) is not None or "paddings that the network computes"
 
 
 def _all_alike(call: OpCall) -> bool | str:
@@ -153,13 +153,13 @@ def _all_alike(call: OpCall) -> bool | str:
             return f"operand {index} is absent"
         if (tensor.dtype, tensor.quantization) != (result.dtype, result.quantization):
             return f"operand {index} is {tensor}, the result {result}"
-    return bool(call.operands) or "found no operand"
+    return bool(call.operands) or "no operand"
 
 
 def _no_activation(call: OpCall) -> bool | str:
     assert isinstance(call.attrs, ConcatenationAttrs)
     found = call.attrs.activation
-    return found is Activation.NONE or f"found {found.value}"
+    return found is Activation.NONE or found.value
 
 
 _TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC})

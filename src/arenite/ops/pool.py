@@ -141,12 +141,12 @@ def _cost(call: OpCall) -> Cost:
 
 def _activation_clamps(call: OpCall) -> bool | str:
     found = pool_attrs(call).activation
-    return found in CLAMPING_ACTIVATIONS or f"found {found.value}"
+    return found in CLAMPING_ACTIVATIONS or found.value
 
 
 def _covers_a_cell(call: OpCall) -> bool | str:
     attrs = pool_attrs(call)
-    return min(*attrs.filter, *attrs.stride) >= 1 or f"found filter {attrs.filter}, stride {attrs.stride}"
+    return min(*attrs.filter, *attrs.stride) >= 1 or f"filter {attrs.filter}, stride {attrs.stride}"
 
 
 _CONSTRAINTS = (

@@ -87,7 +87,7 @@ def _cost(call: OpCall) -> Cost:
 def _stored_have_scales(call: OpCall) -> bool | str:
     for tensor in (call.operand(0), call.results[0]):
         if tensor.dtype.is_integer and tensor.quantization is None:
-            return f"found {tensor}"
+            return f"{tensor}"
     return True
 
 
@@ -96,7 +96,7 @@ def _requantizes_per_tensor(call: OpCall) -> bool | str:
     if source is None or call.results[0].quantization is None:
         return True
     both = source.is_per_tensor and call.results[0].quantization.is_per_tensor
-    return both or f"found {call.operand(0)} and {call.results[0]}"
+    return both or f"{call.operand(0)} and {call.results[0]}"
 
 
 _STORED_HAVE_SCALES = Constraint("each integer tensor is quantized", _stored_have_scales)

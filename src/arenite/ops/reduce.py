@@ -108,19 +108,19 @@ def _cost(call: OpCall) -> Cost:
 
 
 def _axes_are_constant(call: OpCall) -> bool | str:
-    return call.constant(1) is not None or "found axes that the network computes"
+    return call.constant(1) is not None or "axes that the network computes"
 
 
 def _is_not_empty(call: OpCall) -> bool | str:
     operand = call.operand(0)
-    return not operand.is_static or operand.nelem > 0 or f"found {operand}"
+    return not operand.is_static or operand.nelem > 0 or f"{operand}"
 
 
 def _sum_fits(call: OpCall) -> bool | str:
     operand = call.operand(0)
     if operand.dtype != DType.INT8 or not operand.is_static or call.constant(1) is None:
         return True
-    return reduced_nelem(call) <= 2**23 or f"found {reduced_nelem(call)}"
+    return reduced_nelem(call) <= 2**23 or f"{reduced_nelem(call)}"
 
 
 OPS: tuple[OpDef, ...] = (
