@@ -1,0 +1,128 @@
+"""Runs graphs by the ops' numpy references: the meaning that everything else is compared with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from arenite._base.dtypes import DType
+from arenite.interp.execute import execute
+from arenite.interp.inputs import Inputs, checked_inputs
+from arenite.ir.graph import Array, Graph, Node, Value
+from arenite.ir.opdef import Registry
+from arenite.ir.verifier import check
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One invocation: the outputs in the graph's order, and values by name."""
+
+    outputs: list[Array]
+    values: dict[str, Array]
+
+
+class Interpreter:
+    """Runs one graph, keeping the state of its variables between invocations. The graph must not change meanwhile.
+
+    An op that reads a variable gets its state as a writable array and changes it in place; every other operand is
+    read-only. State starts as the variable's contents, else as TFLite starts it: the zero point of int8, 0 otherwise.
+
+    Raises:
+        ModelError: the graph is not sound, or uses ops that the registry lacks; with every problem.
+    """
+
+    def __init__(self, graph: Graph, registry: Registry) -> None:
+        check(graph, registry)
+        self.graph = graph
+        self._registry = registry
+        self._last_reader = _last_readers(graph)
+        self._state: dict[Value, Array] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Put every variable back to its start."""
+        self._state = {value: _initial_state(value) for value in self.graph.values() if value.is_variable}
+
+    def run(self, inputs: Inputs) -> list[Array]:
+        """One invocation.
+
+        Args:
+            inputs: an array per graph input, in order or by name.
+
+        Returns:
+            The outputs, in the graph's order: copies, the caller's own.
+
+        Raises:
+            DataError: inputs do not fit, with every problem.
+            ModelError: an op has no meaning on its dtypes.
+        """
+        return self._invoke(inputs, lambda value: False).outputs
+
+    def trace(self, inputs: Inputs, keep: Callable[[Value], bool] = lambda value: True) -> Trace:
+        """One invocation that also gives intermediate values.
+
+        Args:
+            inputs: as for `run`.
+            keep: which inputs and results to give; all of them by default.
+
+        Raises:
+            as `run` does.
+        """
+        return self._invoke(inputs, keep)
+
+    def _invoke(self, inputs: Inputs, keep: Callable[[Value], bool]) -> Trace:
+        live: dict[Value, Array] = {}
+        kept: dict[str, Array] = {}
+
+        def define(value: Value, array: Array) -> None:
+            if keep(value):
+                kept[value.name] = array.copy()
+            if value in self._last_reader:
+                live[value] = _read_only(array)
+
+        for value, array in zip(self.graph.inputs, checked_inputs(self.graph, inputs), strict=True):
+            if value in self._state:
+                self._state[value] = np.array(array)
+            else:
+                define(value, array)
+        for node in self.graph.nodes:
+            operands = [None if value is None else self._read(value, live) for value in node.operands]
+            results = execute(node, self._registry[node.op], operands)
+            if any(value in self._state for value in node.present_operands):
+                # The result may be a view of state that a later node changes.
+                results = tuple(array.copy() for array in results)
+            for value, array in zip(node.results, results, strict=True):
+                define(value, array)
+            for value in node.present_operands:
+                if self._last_reader[value] is node:
+                    live.pop(value, None)
+        outputs = [self._read(value, live).copy() for value in self.graph.outputs]
+        return Trace(outputs, kept)
+
+    def _read(self, value: Value, live: dict[Value, Array]) -> Array:
+        if value in self._state:
+            return self._state[value]
+        return live[value] if value.constant is None else value.constant
+
+
+def _last_readers(graph: Graph) -> dict[Value, Node | None]:
+    """The last node that reads each value; None for a graph output, which is read at the end."""
+    found: dict[Value, Node | None] = {}
+    for node in graph.nodes:
+        found.update((value, node) for value in node.present_operands)
+    found.update((value, None) for value in graph.outputs)
+    return found
+
+
+def _initial_state(value: Value) -> Array:
+    if value.constant is not None:
+        return np.array(value.constant)
+    q = value.type.quantization
+    start = q.zero_points[0] if q is not None and value.type.dtype is DType.INT8 else 0
+    return np.full(value.type.dims, start, value.type.dtype.numpy)
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
