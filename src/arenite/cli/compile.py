@@ -41,7 +41,8 @@ def compile_model(
     objective = choose("--optimize", optimize, OBJECTIVES)
     when = choose("--simulate", simulate, SIMULATE)
     from arenite.cli.progress import progress  # noqa: PLC0415
-    from arenite.driver.compile import CompileOptions, compile_file  # noqa: PLC0415 - heavy
+    from arenite.driver.compile import compile_file  # noqa: PLC0415 - heavy
+    from arenite.driver.options import CompileOptions  # noqa: PLC0415
 
     options = CompileOptions(
         target=target,
@@ -54,6 +55,8 @@ def compile_model(
     )
     with progress() as step:
         result, folder = compile_file(model, output, options, step)
+    if result.note:
+        typer.echo(result.note, err=True)
     if as_json:
         print_json(result.report.to_json())
         return

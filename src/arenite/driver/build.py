@@ -1,0 +1,115 @@
+"""From a model to a program and its C files: passes, lowering, code."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from arenite import kernels as c_kernels
+from arenite._base.errors import UsageError
+from arenite._base.remarks import Remark
+from arenite.codegen.bundle import render
+from arenite.codegen.names import Names
+from arenite.driver.checks import check_runnable
+from arenite.driver.options import CompileOptions
+from arenite.driver.resolver import resolver_methods
+from arenite.ir.clone import clone_graph
+from arenite.ir.graph import Graph
+from arenite.ir.model import Model
+from arenite.lower import kernels
+from arenite.lower.lower import lower
+from arenite.lower.program import Program
+from arenite.lower.select import Objective
+from arenite.ops import core_registry
+from arenite.passes.pipeline import PassRow, run_pipeline
+from arenite.passes.presets import default_passes
+from arenite.targets import Target, get, load_board
+
+Step = Callable[[str], None]
+"""Is told what is being done now."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A model made into C.
+
+    Attributes:
+        graph: after all passes.
+        files: name → contents: the C bundle, without reports.
+    """
+
+    model: Model
+    options: CompileOptions
+    target: Target
+    graph: Graph
+    program: Program
+    passes: tuple[PassRow, ...]
+    remarks: tuple[Remark, ...]
+    files: dict[str, bytes]
+
+    @property
+    def names(self) -> Names:
+        return Names(self.program.name)
+
+    @property
+    def public_symbols(self) -> tuple[str, ...]:
+        """Every function that the header declares."""
+        names = self.names
+        inputs = (names.port("input", index) for index in range(len(self.program.inputs)))
+        outputs = (names.port("output", index) for index in range(len(self.program.outputs)))
+        return (names.invoke, names.reset, *inputs, *outputs)
+
+    def write_sources(self, folder: Path) -> list[Path]:
+        """Write the C files into a folder; the paths of those to compile."""
+        for name, data in self.files.items():
+            (folder / name).write_bytes(data)
+        return [folder / name for name in self.files if name.endswith(".c")]
+
+
+def find_target(name: str) -> Target:
+    """A core by its name, or a board by the path of its .toml.
+
+    Raises:
+        UsageError: there is none.
+    """
+    return load_board(Path(name)) if name.endswith(".toml") else get(name)
+
+
+def build(model: Model, options: CompileOptions, step: Step) -> Build:
+    """Optimise, lower and print a model. The model itself stays as it is.
+
+    Raises:
+        ModelError: operators that Arenite does not have, types that no kernel takes: all of them.
+        LimitError: the arena does not fit the RAM.
+        UsageError: unknown target.
+    """
+    target = find_target(options.target)
+    if target.cannot_build and target.isa != "host":
+        raise UsageError(f"cannot compile for {target.name}: {target.cannot_build}")
+    registry = core_registry()
+    check_runnable(model, registry)
+    step("optimising the graph")
+    graph = clone_graph(model.graph)
+    result = run_pipeline(graph, default_passes(), registry)
+    step("choosing kernels, planning memory")
+    limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")
+    program = lower(
+        graph,
+        registry,
+        kernels(),
+        name=options.name or model.name,
+        objective=Objective(options.objective),
+        ram_limit=limit,
+    )
+    step("writing C")
+    texts = render(
+        program,
+        {info.symbol: info for info in c_kernels.manifests()},
+        _read_header,
+        resolver_methods=resolver_methods(model.graph),
+    )
+    files = {name: text.encode() for name, text in texts.items()}
+    return Build(model, options, target, graph, program, result.rows, result.remarks, files)
+
+
+def _read_header(name: str) -> str:
+    return (c_kernels.include_dir() / name).read_text(encoding="utf-8")

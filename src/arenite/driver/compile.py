@@ -1,0 +1,141 @@
+"""`compile`: a model file becomes a folder of C99 and reports."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from arenite._base.errors import LimitError, ToolError
+from arenite.driver.build import Build, Step, build, find_target
+from arenite.driver.load import load_model
+from arenite.driver.measure import Measurement, measure, why_not_measurable
+from arenite.driver.options import CompileOptions
+from arenite.driver.output import write_bundle
+from arenite.driver.records import make_report, make_trim
+from arenite.ir.model import Model
+from arenite.report.html import CLOCK_HZ, render_html
+from arenite.report.result import Report, Trim
+
+REPORTS = ("report.json", "trim.json", "report.html")
+
+
+@dataclass(frozen=True)
+class CompileResult:
+    """A compiled model.
+
+    Attributes:
+        files: name → contents of the whole bundle, reports included.
+        note: why the firmware was not built or simulated; empty when it was.
+    """
+
+    build: Build
+    report: Report
+    trim: Trim
+    files: Mapping[str, bytes]
+    note: str
+
+    def write(self, folder: Path) -> None:
+        """Write the bundle into a folder: all of it, or nothing.
+
+        Raises:
+            DataError: the folder cannot be written, or holds files of others under these names.
+        """
+        write_bundle(folder, self.files)
+
+    def summary(self, folder: Path) -> str:
+        """What a person wants to know first."""
+        report = self.report
+        memory, flash, ram = report.memory, report.flash, report.ram
+        proof = "optimal" if memory.optimal else f"lower bound {memory.lower_bound_nbytes:,}"
+        lines = [
+            f"{report.model.name} for {report.target}: {len(report.layers)} layers, {folder}/",
+            f"  arena   {memory.arena_nbytes:>10,} bytes ({proof})",
+        ]
+        if ram.stack_nbytes is not None:
+            lines.append(f"  stack   {ram.stack_nbytes:>10,} bytes, static {ram.static_nbytes:,}")
+        lines.append(f"  weights {flash.weights_nbytes:>10,} bytes, tables {flash.tables_nbytes:,}")
+        if flash.code_nbytes is not None:
+            lines.append(f"  code    {flash.code_nbytes:>10,} bytes")
+        if report.simulation is not None:
+            cycles = report.simulation.cycles_estimate
+            about = "" if cycles is None else f", about {cycles / CLOCK_HZ * 1000:.2f} ms at {CLOCK_HZ // 10**6} MHz"
+            lines.append(f"  runs    {report.simulation.instructions:>10,} instructions{about}")
+        lines.append(f"  report  {folder / 'report.html'}")
+        return "\n".join(lines)
+
+
+def compile_file(path: Path, folder: Path | None, options: CompileOptions, step: Step) -> tuple[CompileResult, Path]:
+    """Compile a model file and write the bundle; the folder defaults to `./<stem>-arenite`.
+
+    Raises:
+        AreniteError: see `compile_loaded` and `load_model`.
+    """
+    find_target(options.target)
+    step(f"reading {path.name}")
+    result = compile_loaded(load_model(path), options, step)
+    destination = folder if folder is not None else Path(f"{path.stem}-arenite")
+    result.write(destination)
+    return result, destination
+
+
+def compile_loaded(model: Model, options: CompileOptions, step: Step) -> CompileResult:
+    """Compile a model in memory.
+
+    Raises:
+        ModelError: operators or types that Arenite does not have.
+        LimitError: RAM or flash exceed the limits.
+        ToolError: simulation was asked for and is not possible, or a tool failed.
+        SelfCheckError: our own result failed its check.
+    """
+    built = build(model, options, step)
+    note, measured = "", None
+    if options.simulate != "off":
+        note = why_not_measurable(built.target, options.compiler) or ""
+        if note and options.simulate == "on":
+            raise ToolError(note)
+        measured = None if note else measure(built, step)
+        if measured and measured.run is None:
+            note = f"not simulated on {built.target.name}: {built.target.cannot_simulate}"
+            if options.simulate == "on":
+                raise ToolError(note)
+    _check_limits(built, measured)
+    step("writing reports")
+    report = make_report(built, measured, tuple(sorted((*built.files, *REPORTS))), version("arenite"))
+    trim = make_trim(built, measured)
+    files = {
+        **built.files,
+        "report.json": _json(report.to_json()),
+        "trim.json": _json(trim.to_json()),
+        "report.html": render_html(report, trim).encode(),
+    }
+    return CompileResult(built, report, trim, files, note)
+
+
+def _json(content: object) -> bytes:
+    return (json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
+
+
+def _check_limits(built: Build, measured: Measurement | None) -> None:
+    options, target = built.options, built.target
+    flash_limit = options.flash_limit_nbytes if options.flash_limit_nbytes is not None else target.limit_nbytes("flash")
+    ram_limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")
+    constants = sum(constant.data.nbytes for constant in built.program.constants)
+    code = measured.code_nbytes if measured else 0
+    flash = code + max(constants, measured.rodata_nbytes if measured else 0)
+    stack = measured.run.stack_nbytes if measured and measured.run else 0
+    static = measured.static_nbytes if measured else 0
+    ram = built.program.placement.arena_nbytes + static + stack
+    problems = []
+    if flash_limit is not None and flash > flash_limit:
+        problems.append(
+            f"flash: {flash:,} bytes are needed (code {code:,}, weights and tables {flash - code:,}), "
+            f"{flash_limit:,} are allowed; try --optimize flash, or a smaller model"
+        )
+    if ram_limit is not None and ram > ram_limit:
+        problems.append(
+            f"RAM: {ram:,} bytes are needed (arena {built.program.placement.arena_nbytes:,}, static {static:,}, "
+            f"stack {stack:,}), {ram_limit:,} are allowed"
+        )
+    if problems:
+        raise LimitError(problems)

@@ -1,0 +1,99 @@
+"""`inspect`: what is in a model."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from arenite._base.dtypes import DType
+from arenite.driver.load import load_model
+from arenite.ir.model import Model
+from arenite.ir.opdef import NotApplicable, OpCall, Registry
+from arenite.ir.printer import print_graph
+from arenite.ir.verifier import unsupported, verify
+from arenite.ops import core_registry
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Facts about a model.
+
+    Attributes:
+        histogram: nodes by op, most frequent first.
+        dynamic: inputs whose shape is not static.
+        problems: operators that Arenite does not have, or misfits.
+        weights_nbytes: of constants with at least one element.
+    """
+
+    model: Model
+    histogram: tuple[tuple[str, int], ...]
+    weights_nbytes: int
+    macs: int | None
+    floats: int
+    dynamic: tuple[str, ...]
+    problems: tuple[str, ...]
+
+    def to_json(self) -> dict[str, object]:
+        graph = self.model.graph
+        return {
+            "name": self.model.name,
+            "format": self.model.format,
+            "sha256": self.model.sha256,
+            "inputs": [{"name": v.name, "type": str(v.type)} for v in graph.inputs],
+            "outputs": [{"name": v.name, "type": str(v.type)} for v in graph.outputs],
+            "nodes": len(graph),
+            "operators": dict(self.histogram),
+            "weights_nbytes": self.weights_nbytes,
+            "macs": self.macs,
+            "float_values": self.floats,
+            "dynamic": list(self.dynamic),
+            "unsupported": list(self.problems),
+        }
+
+    def to_text(self, *, with_ir: bool) -> str:
+        graph = self.model.graph
+        macs = "unknown" if self.macs is None else f"{self.macs:,}"
+        lines = [print_graph(graph), ""] if with_ir else []
+        lines += [
+            f"{self.model.name} ({self.model.format}): {len(graph)} nodes, "
+            f"{self.weights_nbytes:,} bytes of constants, {macs} MACs",
+            *(f"  input  {value.name}: {value.type}" for value in graph.inputs),
+            *(f"  output {value.name}: {value.type}" for value in graph.outputs),
+            "  operators: " + ", ".join(f"{op} {count}" for op, count in self.histogram),
+        ]
+        if self.floats:
+            lines.append(f"  {self.floats} values are float32: this model, or part of it, is not quantized")
+        lines += [f"  dynamic: {text}" for text in self.dynamic]
+        lines += [f"  cannot compile: {text}" for text in self.problems]
+        return "\n".join(lines)
+
+
+def inspect_model(path: Path) -> Inspection:
+    """Look into a model file; operators that Arenite does not have are shown, not refused.
+
+    Raises:
+        DataError: the file cannot be read.
+        ModelError: it is damaged.
+    """
+    model = load_model(path)
+    graph = model.graph
+    registry = core_registry()
+    problems = unsupported(graph, registry) or verify(graph, registry)
+    inner = [value for node in graph.nodes for value in node.results]
+    return Inspection(
+        model=model,
+        histogram=tuple(Counter(node.op for node in graph.nodes).most_common()),
+        weights_nbytes=sum(value.type.nbytes for value in graph.constants()),
+        macs=None if problems else _macs(model, registry),
+        floats=sum(value.type.dtype is DType.FLOAT32 for value in inner),
+        dynamic=tuple(f"{value.name}: {value.type}" for value in graph.inputs if not value.type.is_static),
+        problems=tuple(problems),
+    )
+
+
+def _macs(model: Model, registry: Registry) -> int:
+    total = 0
+    for node in model.graph.nodes:
+        cost = registry[node.op].cost
+        if not isinstance(cost, NotApplicable):
+            total += cost(OpCall.of(node)).macs
+    return total

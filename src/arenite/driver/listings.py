@@ -1,0 +1,48 @@
+"""What there is: targets, operators, passes; as rows of text."""
+
+from arenite.ir.opdef import OpDef
+from arenite.lower import kernels
+from arenite.ops import core_registry
+from arenite.passes.presets import default_passes
+from arenite.targets import table
+
+
+def list_targets() -> list[dict[str, str]]:
+    return [
+        {
+            "target": name,
+            "compile": "yes",
+            "build": "yes" if builds else "no",
+            "simulate": "yes" if simulates else "no",
+            "what": summary + (f" ({missing})" if missing else ""),
+        }
+        for name, summary, builds, simulates, missing in table()
+    ]
+
+
+def list_ops() -> list[dict[str, str]]:
+    available = kernels()
+    return [
+        {
+            "op": definition.name,
+            "kernels": ", ".join(kernel.variant for kernel in available.of_op(definition.name)) or "none (a view)",
+            "requires": "; ".join(constraint.text for constraint in definition.constraints) or "nothing more",
+            "what": _summary(definition),
+        }
+        for definition in core_registry().values()
+    ]
+
+
+def list_passes() -> list[dict[str, str]]:
+    return [
+        {
+            "pass": each.name,
+            "equivalence": str(each.equivalence),
+            "may say": ", ".join(reason.slug for reason in each.reasons),
+        }
+        for each in default_passes()
+    ]
+
+
+def _summary(definition: OpDef) -> str:
+    return definition.summary.replace("\n", " ")

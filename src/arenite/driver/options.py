@@ -1,0 +1,28 @@
+"""What a user may ask of a compilation."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Simulate = Literal["auto", "on", "off"]
+ObjectiveName = Literal["speed", "flash", "ram"]
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """Options of `arenite compile`.
+
+    Attributes:
+        target: a core's name, or the path of a board's .toml.
+        name: prefix of symbols and files; None: from the file's stem.
+        ram_limit_nbytes, flash_limit_nbytes: limits; None: the board's, and a core has none.
+        simulate: `auto` builds and runs the firmware when the tools are there.
+        compiler: `zig`, or the path of a cross compiler; None: the first one found.
+    """
+
+    target: str = "cortex-m4"
+    name: str | None = None
+    objective: ObjectiveName = "speed"
+    ram_limit_nbytes: int | None = None
+    flash_limit_nbytes: int | None = None
+    simulate: Simulate = "auto"
+    compiler: str | None = None
