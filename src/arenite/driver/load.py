@@ -31,3 +31,10 @@ def load_model(path: Path) -> Model:
         raise ModelError(f"{path}: {problem}" for problem in error.problems) from None
     model.sha256 = hashlib.sha256(data).hexdigest()
     return model
+
+
+def port_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the inputs and of the outputs exactly as the file has them: they may be empty or occur twice."""
+    from arenite.formats.tflite.details import stored_names  # noqa: PLC0415 - heavy
+
+    return stored_names(model)

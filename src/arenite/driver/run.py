@@ -13,7 +13,7 @@ from arenite._base.errors import DataError, ModelError, ToolError, UsageError
 from arenite.driver.arrays import PortSpec, load_feeds, port_keys, save_outputs
 from arenite.driver.build import build, find_target
 from arenite.driver.checks import check_runnable
-from arenite.driver.load import load_model
+from arenite.driver.load import load_model, port_names
 from arenite.driver.options import CompileOptions
 from arenite.interp.interpreter import Interpreter
 from arenite.ir.graph import Value
@@ -53,8 +53,8 @@ def run_model(
     """
     find_target(target)
     model = load_model(path)
-    ports_in = _ports(model.input_names, model.graph.inputs)
-    ports_out = _ports(model.output_names, model.graph.outputs)
+    names_in, names_out = port_names(model)
+    ports_in, ports_out = _ports(names_in, model.graph.inputs), _ports(names_out, model.graph.outputs)
     feeds = load_feeds(inputs, ports_in)
     if not outputs.parent.is_dir():
         raise DataError(f"cannot write {outputs}: the folder {outputs.parent} does not exist")
@@ -99,7 +99,7 @@ def _ports(names: Sequence[str], values: Sequence[Value]) -> list[PortSpec]:
     problems = [
         f"'{value.name}' has the type {value.type}: running needs static shapes of plain numbers"
         for value in values
-        if not value.type.is_static or value.type.dtype in (DType.STRING,)
+        if not value.type.is_static or value.type.dtype is DType.STRING
     ]
     if problems:
         raise ModelError(problems)
