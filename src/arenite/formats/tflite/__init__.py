@@ -1,0 +1,7 @@
+"""TFLite files: `import_model` and `export_model`."""
+
+from arenite.formats.tflite.details import TfliteDetails, stored_names
+from arenite.formats.tflite.exporter import export_model
+from arenite.formats.tflite.importer import import_model
+
+__all__ = ["TfliteDetails", "export_model", "import_model", "stored_names"]

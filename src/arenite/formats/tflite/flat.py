@@ -215,9 +215,7 @@ class Schema:
         return Record(self.tables[table], values)
 
 
-def parse_schema(
-    tables: Iterable[str], enums: Iterable[EnumKind], unions: Mapping[str, tuple[str, ...]]
-) -> Schema:
+def parse_schema(tables: Iterable[str], enums: Iterable[EnumKind], unions: Mapping[str, tuple[str, ...]]) -> Schema:
     """A schema from its text (see the module).
 
     Raises:

@@ -71,8 +71,8 @@ class Reader:
     def _message(self, position: int, expected: str, found: str) -> str:
         where = f"{'.'.join(self._path)}: " if self._path else ""
         return (
-            f"the file is truncated or is not a {self._what}: byte {position}: {where}expected {expected}, found {found}"
-            f" (the file has {len(self._data)} bytes)"
+            f"the file is truncated or is not a {self._what}: byte {position}: {where}expected {expected}, "
+            f"found {found} (the file has {len(self._data)} bytes)"
         )
 
     def _fail(self, position: int, expected: str, found: str) -> ModelError:
@@ -161,7 +161,9 @@ class Reader:
         if member >= len(kind.members):
             known = len(kind.members) - 1
             raise self._fail(
-                table + type_offset, f"a {kind.name} type up to {known} (the file may be newer than Arenite)", str(member)
+                table + type_offset,
+                f"a {kind.name} type up to {known} (the file may be newer than Arenite)",
+                str(member),
             )
         member_table = self._schema.tables[kind.members[member]]
         if offset == 0:

@@ -8,7 +8,8 @@ from functools import cache
 
 from arenite.formats.tflite.flat import Schema, parse_schema
 from arenite.formats.tflite.schema_enums import enums
-from arenite.formats.tflite.schema_options import OPTIONS, OPTIONS_2, TABLES as OPTION_TABLES
+from arenite.formats.tflite.schema_options import OPTIONS, OPTIONS_2
+from arenite.formats.tflite.schema_options import TABLES as OPTION_TABLES
 
 FILE_IDENTIFIER = b"TFL3"
 FILE_VERSION = 3

@@ -1,0 +1,136 @@
+"""Translation of one operator between TFLite's words and ours; one description for both directions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import cast
+
+import numpy as np
+
+from arenite._base.dtypes import DType
+from arenite.formats.tflite.flat import EnumKind, Record, Schema
+from arenite.ir.attrs import Attrs, AttrValue
+from arenite.ir.opdef import OpCall
+
+
+@dataclass(frozen=True)
+class OptionMap:
+    """How one field of an attribute dataclass is made of options, and the options of it."""
+
+    attr: str
+    options: tuple[str, ...]
+    read: Callable[[Record], AttrValue]
+    write: Callable[[Schema, AttrValue], dict[str, object]]
+
+
+def same(attr: str, option: str | None = None) -> OptionMap:
+    """A number or flag that both have."""
+    name = option or attr
+    return OptionMap(attr, (name,), lambda record: _plain(record.get(name)), lambda _, value: {name: value})
+
+
+def pair(attr: str, first: str, second: str) -> OptionMap:
+    """Two integers that are one tuple for us."""
+
+    def write(_: Schema, value: AttrValue) -> dict[str, object]:
+        assert isinstance(value, tuple)
+        return {first: value[0], second: value[1]}
+
+    return OptionMap(attr, (first, second), lambda r: (r.integer(first), r.integer(second)), write)
+
+
+def integers(attr: str, option: str) -> OptionMap:
+    """A vector of int32, or None."""
+
+    def write(_: Schema, value: AttrValue) -> dict[str, object]:
+        return {option: None if value is None else np.array(value, np.int32)}
+
+    return OptionMap(attr, (option,), lambda r: r.integers(option) if r.has(option) else None, write)
+
+
+def choice(attr: str, option: str, kind: type[Enum]) -> OptionMap:
+    """An enum whose member names are TFLite's labels. Reading raises ValueError for an unknown value."""
+
+    def read(record: Record) -> AttrValue:
+        field = record.table.field(option)
+        assert isinstance(field.kind, EnumKind)
+        label = field.kind.label(record.integer(option))
+        if isinstance(label, int) or label not in kind.__members__:
+            known = ", ".join(kind.__members__)
+            raise ValueError(f"option {option}: expected one of {known}, found {label}")
+        return kind[label]
+
+    def write(schema: Schema, value: AttrValue) -> dict[str, object]:
+        assert isinstance(value, kind)
+        enums = {"Padding": "Padding", "Activation": "ActivationFunctionType"}
+        return {option: schema.enums[enums.get(kind.__name__, kind.__name__)].value(value.name)}
+
+    return OptionMap(attr, (option,), read, write)
+
+
+MinVersion = Callable[[OpCall], int]
+"""The least operator version that has what a node uses."""
+
+
+@dataclass(frozen=True)
+class Codec:
+    """One TFLite operator and the op that means the same.
+
+    Attributes:
+        builtin: the operator's name.
+        op: ours.
+        attrs: ours.
+        options: the operator's options table; None when it has none.
+        maps: how attributes are made of options. Options that are not mapped do not change what is computed.
+        max_version: the newest operator version whose meaning ours covers.
+        min_version: for writing.
+        must_be_default: options that ours cannot express: the operator stays foreign when one is set.
+    """
+
+    builtin: str
+    op: str
+    attrs: type[Attrs]
+    options: str | None
+    maps: tuple[OptionMap, ...]
+    max_version: int
+    min_version: MinVersion
+    must_be_default: tuple[str, ...] = ()
+
+    def decode(self, options: Record) -> Attrs:
+        """Attributes.
+
+        Raises:
+            ValueError: an option has a value without meaning.
+        """
+        return self.attrs(**{item.attr: item.read(options) for item in self.maps})
+
+    def encode(self, schema: Schema, attrs: Attrs) -> dict[str, object]:
+        """Values of the options."""
+        values: dict[str, object] = {}
+        for item in self.maps:
+            values.update(item.write(schema, cast("AttrValue", getattr(attrs, item.attr))))
+        return values
+
+    def inexpressible(self, options: Record) -> str | None:
+        """The name of an option that ours cannot express and that is set; None when all is well."""
+        for name in self.must_be_default:
+            default = options.table.field(name).default
+            if options.has(name) and options.get(name) is not default and options.get(name) != default:
+                return name
+        return None
+
+
+def by_dtype(operand: int = 0, **versions: int) -> MinVersion:
+    """The version by the element type of an operand (`int8=2`); 1 for others."""
+    table = {DType(name): version for name, version in versions.items()}
+
+    def version(call: OpCall) -> int:
+        found = call.operands[operand] if operand < len(call.operands) else None
+        return 1 if found is None else table.get(found.dtype, 1)
+
+    return version
+
+
+def _plain(value: object) -> AttrValue:
+    assert isinstance(value, (bool, int, float))
+    return value

@@ -1,0 +1,34 @@
+"""Text and message helpers that import and export share."""
+
+from collections.abc import Iterable
+
+from arenite._base.errors import ModelError
+
+_MAX_PROBLEMS = 50
+_MAX_SHOWN = 80
+
+
+def clean(text: str) -> str:
+    r"""Text as it can be printed: bytes that were no UTF-8 become `\xNN`."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def shown(text: str | None) -> str:
+    """A stored name for a message, quoted, and not longer than a line."""
+    if text is None:
+        return "(no name)"
+    text = clean(text)
+    return f"'{text}'" if len(text) <= _MAX_SHOWN else f"'{text[:_MAX_SHOWN]}...'"
+
+
+def raise_for(problems: Iterable[str]) -> None:
+    """Raise when there are problems.
+
+    Raises:
+        ModelError: the problems, the first so many of them.
+    """
+    found = list(problems)
+    if not found:
+        return
+    rest = len(found) - _MAX_PROBLEMS
+    raise ModelError(found[:_MAX_PROBLEMS] + ([f"... and {rest} more problems of this kind"] if rest > 0 else []))
