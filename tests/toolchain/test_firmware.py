@@ -69,8 +69,16 @@ def test_building_twice_gives_the_same_bytes(tmp_path: Path, compiler: str) -> N
     assert build(first, compiler).read_bytes() == build(second, compiler).read_bytes()
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("target", ["cortex-m0plus", "cortex-m4"])
+@pytest.mark.parametrize(
+    ("compiler", "target"),
+    [
+        *(pytest.param("zig", name, marks=pytest.mark.zig) for name in ("cortex-m0plus", "cortex-m4")),
+        *(
+            pytest.param("arm-none-eabi-gcc", f"cortex-{name}", marks=pytest.mark.arm_gcc)
+            for name in ("m0", "m0plus", "m3", "m4", "m4f", "m7", "m33", "m55")
+        ),
+    ],
+)
 def test_firmware_keeps_to_its_instruction_set(tmp_path: Path, compiler: str, target: str) -> None:
     elf = build(tmp_path, compiler, target)
     assert sum(len(run.data) for run in code_runs(elf)) > 100

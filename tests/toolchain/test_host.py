@@ -116,8 +116,10 @@ def test_tools_that_fail() -> None:
     with pytest.raises(ToolError, match=r"trying it: .* failed with status 3\n  a word"):
         run_tool((sys.executable, "-c", "import sys; print('a word', file=sys.stderr); sys.exit(3)"), what="trying it")
     begin = time.monotonic()
+    # Its child holds the pipes open.
+    child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
     with pytest.raises(ToolError, match="trying it: stopped after 0 s"):
-        run_tool((sys.executable, "-c", "import time; time.sleep(60)"), what="trying it", time_limit=0.2)
+        run_tool((sys.executable, "-c", child), what="trying it", time_limit=0.4)
     assert time.monotonic() - begin < 30
 
 

@@ -85,6 +85,7 @@ def build_firmware(
                 str(made),
             ),
             what=f"compiling {names} for {target.name} with {compiler.name}",
+            scratch=Path(folder),
         )
         _require(made, keep_symbols)
         made.replace(output)

@@ -49,6 +49,7 @@ def build_host_library(
         run_tool(
             (*arguments, *map(str, sources), "-o", str(made)),
             what=f"compiling {names} for this computer with {compiler.name}",
+            scratch=Path(folder),
         )
         made.replace(output)
     return output
