@@ -154,7 +154,7 @@ class _Arena:
         for index in np.unique(owners):
             owner = self._owners[index]
             if owner is None or owner.buffer.name != ref.buffer:
-                raise SelfCheckError(f"{where}: writes {self._text(ref, owners == index)} {self._whose(owner)}")
+                raise SelfCheckError(f"{where}: writes {self._text(ref, owners == index, owner)}")
         owners[:] = self._index_of(ref.buffer, ref.value)
 
     def check_read(self, ref: BufferRef, where: str) -> None:
@@ -163,11 +163,11 @@ class _Arena:
         wanted = self._index_of(ref.buffer, ref.value)
         for index in np.unique(owners):
             if index != wanted:
-                text = self._text(ref, owners == index)
-                raise SelfCheckError(f"{where}: reads {text} {self._whose(self._owners[index])}")
+                raise SelfCheckError(f"{where}: reads {self._text(ref, owners == index, self._owners[index])}")
         first, second = (self._bytes(copy, ref) for copy in self._copies)
         if not np.array_equal(first, second):
-            raise SelfCheckError(f"{where}: reads {self._text(ref, first != second)} which depend on unwritten memory")
+            _, text = self._run(ref, first != second)
+            raise SelfCheckError(f"{where}: reads {text}, which depend on memory that nobody wrote")
 
     def _bytes(self, array: npt.NDArray[np.generic], ref: BufferRef) -> npt.NDArray[np.generic]:
         return self._extent(self._buffers[ref.buffer], ref.offset_nbytes, ref.nbytes, array)
@@ -193,14 +193,25 @@ class _Arena:
             self._owners.append(owner)
         return self._index[owner]
 
-    def _text(self, ref: BufferRef, wrong: npt.NDArray[np.bool_]) -> str:
-        """`'x' [0, 3): bytes [4, 5) of the arena`: the first run of wrong bytes."""
-        start = self._program.placement.offsets[ref.buffer] + ref.offset_nbytes
-        first = int(np.argmax(wrong))
-        run_nbytes = int(np.argmin(wrong[first:])) or wrong.size - first
-        owner = _Owner(self._buffers[ref.buffer], ref.value)
-        return f"{owner}: bytes [{start + first}, {start + first + run_nbytes}) of the arena,"
+    def _text(self, ref: BufferRef, wrong: npt.NDArray[np.bool_], owner: _Owner | None) -> str:
+        """Whose bytes a call expects, and whose they are."""
+        (start, end), text = self._run(ref, wrong)
+        mine = self._buffers[ref.buffer]
+        offsets = self._program.placement.offsets
+        rivals = [
+            f"'{b.name}' [{b.first}, {b.end})"
+            for b in self._program.buffers
+            if b is not mine and (owner is None or b is not owner.buffer) and b.first < mine.end and mine.first < b.end
+            if offsets[b.name] < end and start < offsets[b.name] + b.nbytes
+        ]
+        planned = f"; planned there at the same time: {', '.join(rivals)}" if rivals else ""
+        whose = "nobody's" if owner is None else f"those of {owner}"
+        return f"{text}, which are {whose}{planned}"
 
-    @staticmethod
-    def _whose(owner: _Owner | None) -> str:
-        return "which are nobody's" if owner is None else f"which are those of {owner}"
+    def _run(self, ref: BufferRef, wrong: npt.NDArray[np.bool_]) -> tuple[tuple[int, int], str]:
+        """The first run of wrong bytes: where, and `'x' [0, 3): bytes [4, 5) of the arena`."""
+        first = int(np.argmax(wrong))
+        nbytes = int(np.argmin(wrong[first:])) or wrong.size - first
+        start = self._program.placement.offsets[ref.buffer] + ref.offset_nbytes + first
+        text = f"{_Owner(self._buffers[ref.buffer], ref.value)}: bytes [{start}, {start + nbytes}) of the arena"
+        return (start, start + nbytes), text
