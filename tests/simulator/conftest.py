@@ -14,7 +14,7 @@ COMMON = (
     *("counted_loop", "three_args", "initialised", "uses_stack", "recurse", "store_to", "load_from", "load_word"),
     *("jump_to", "forever", "planted_smlad", "planted_udiv", "invoke", "layer_copy", "layer_add", "arena", "other"),
 )
-V7 = ("predicated", "early_return", "two_loads", "chained_loads", "saved_registers", "load_pair")
+V7 = ("predicated", "early_return", "two_loads", "chained_loads", "saved_registers", "load_pair", "long_straight_line")
 
 Builder = Callable[[str, str], Path]
 
@@ -37,7 +37,8 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Builder:
         if not elf.exists():
             target = targets.get(target_name)
             compiler = next(found for found in find_compilers() if found.name == compiler_name)
-            keep = COMMON if target.isa == "armv6-m" else COMMON + V7
+            keep: tuple[str, ...] = COMMON if target.isa == "armv6-m" else COMMON + V7
+            keep += ("float_arithmetic",) if "fpu" in target.features else ()
             build_firmware([SOURCE], [], target, elf, compiler=compiler, keep_symbols=keep)
         return elf
 

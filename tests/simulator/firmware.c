@@ -47,6 +47,16 @@ uint32_t two_loads(const uint32_t *a);
 uint32_t chained_loads(const uint32_t *a);
 uint32_t saved_registers(uint32_t a);
 uint32_t load_pair(uint32_t address);
+void long_straight_line(void);
+
+/* 6000 bytes: longer than what the emulator takes as one block, and wide instructions cross its pages. */
+ASSEMBLY void long_straight_line(void) {
+    __asm__(THUMB ".rept 1000\n\t"
+                  "nop\n\t"
+                  "nop.w\n\t"
+                  ".endr\n\t"
+                  "bx lr");
+}
 
 ASSEMBLY uint32_t predicated(uint32_t a __attribute__((unused))) {
     __asm__(THUMB "cmp r0, #0\n\t"
@@ -88,6 +98,20 @@ ASSEMBLY uint32_t saved_registers(uint32_t a __attribute__((unused))) {
 ASSEMBLY uint32_t load_pair(uint32_t address __attribute__((unused))) {
     __asm__(THUMB "ldrd r0, r1, [r0]\n\t"
                   "adds r0, r0, r1\n\t"
+                  "bx lr");
+}
+#endif
+
+#if defined(__ARM_FP)
+uint32_t float_arithmetic(const float *a);
+
+ASSEMBLY uint32_t float_arithmetic(const float *a __attribute__((unused))) {
+    __asm__(THUMB "vldr s0, [r0]\n\t"
+                  "vldr s1, [r0, #4]\n\t"
+                  "vmul.f32 s2, s0, s1\n\t"
+                  "vfma.f32 s2, s0, s1\n\t"
+                  "vdiv.f32 s2, s2, s0\n\t"
+                  "vmov r0, s2\n\t"
                   "bx lr");
 }
 #endif

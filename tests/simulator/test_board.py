@@ -1,5 +1,6 @@
 """The emulated board: exact counts, buckets, stack, and faults with names."""
 
+import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,23 @@ def test_a_loop_is_counted_exactly(m4: Any, m0plus: Any, n: int) -> None:
 def test_cortex_m4_by_hand(m4: Any, symbol: str, argument: int, value: int, instructions: int, cycles: int) -> None:
     result = m4.call(symbol, argument)
     assert (result.value, result.instructions, result.cycles_estimate) == (value, instructions, cycles)
+
+
+def test_a_long_straight_line_is_counted_once(m4: Any) -> None:
+    result = m4.call("long_straight_line")
+    assert (result.instructions, result.cycles_estimate) == (2001, 2000 + 3)
+
+
+def test_cortex_m3_and_the_fpu_by_hand(firmware: Builder, hook_library: Path) -> None:
+    m3 = make_board(firmware("cortex-m3", "zig"), "cortex-m3", hook_library)
+    # As on the Cortex-M4, but MLA takes 2.
+    assert m3.call("saved_registers", 4).cycles_estimate == 5 + 1 + 2 + 12 + 7
+    m4f = make_board(firmware("cortex-m4f", "zig"), "cortex-m4f", hook_library)
+    m4f.write(m4f.symbol("other"), struct.pack("<2f", 2.0, 3.0))
+    result = m4f.call("float_arithmetic", m4f.symbol("other"))
+    assert result.value == int.from_bytes(struct.pack("<f", (2.0 * 3.0 + 2.0 * 3.0) / 2.0), "little")
+    # vldr, vldr, vmul, vfma, vdiv, vmov, bx
+    assert (result.instructions, result.cycles_estimate) == (7, 2 + 2 + 1 + 3 + 14 + 1 + 3)
 
 
 def test_loads_are_pipelined_unless_the_address_depends(m4: Any) -> None:

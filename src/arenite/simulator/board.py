@@ -204,25 +204,8 @@ class Board:
         return self._result([root.name for root in roots or (function,)])
 
     def _emulate(self, address: int) -> None:
-        emulator = self._emulator
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            emulator.emu_stop()
-
-        timer = threading.Timer(self._limit_seconds, stop)
-        timer.daemon = True
-        timer.start()
-        error: unicorn.UcError | None = None
-        try:
-            emulator.emu_start(address | 1, self._halt)
-        except unicorn.UcError as caught:
-            error = caught
-        finally:
-            timer.cancel()
-            timer.join()
-        pc = emulator.reg_read(reg.UC_ARM_REG_PC)
+        late, error = self._emulate_in_thread(address)
+        pc = self._emulator.reg_read(reg.UC_ARM_REG_PC)
         if self._fault is not None:
             raise self._fault
         status, at = self._profiler.status()
@@ -232,13 +215,37 @@ class Board:
             raise self._faulted(at, "limit", at, f"did not return within {self._limit_ninstr} instructions")
         if status == "full":
             raise self._faulted(at, "limit", at, "executes more distinct blocks of code than can be counted")
-        if late.is_set() and pc != self._halt:
+        if late and pc != self._halt:
             raise self._faulted(pc, "limit", pc, f"did not return within {self._limit_seconds} s")
+        if error is not None and not isinstance(error, unicorn.UcError):
+            raise error
         if error is not None:
             what = f"cannot execute {self.read(pc, 4).hex(' ')} on {self.target.core}: {error}"
             raise self._faulted(pc, "instruction", pc, what)
         if pc != self._halt:
             raise self._faulted(pc, "exception", pc, "stopped before it returned")
+
+    def _emulate_in_thread(self, address: int) -> tuple[bool, BaseException | None]:
+        """(was it stopped for its time, what it raised); this thread counts the time, and can be interrupted."""
+        raised: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self._emulator.emu_start(address | 1, self._halt)
+            except BaseException as error:
+                raised.append(error)
+
+        worker = threading.Thread(target=work, daemon=True)
+        worker.start()
+        try:
+            worker.join(self._limit_seconds)
+            late = worker.is_alive()
+        finally:
+            # Again and again: a stop before the start is forgotten.
+            while worker.is_alive():
+                self._emulator.emu_stop()
+                worker.join(0.05)
+        return late, raised[0] if raised else None
 
     def _result(self, names: Sequence[str]) -> CallResult:
         instructions, cycles = [0] * len(names), [0] * len(names)
@@ -282,7 +289,8 @@ class Board:
             what = f"{verb} {nbytes} bytes at {address:#x}, which is flash"
         else:
             what = f"{verb} {nbytes} bytes at {address:#x}, where there is no memory"
-            if self._stack[0] - 0x10000 <= address < self._stack[0]:
+            below = self._stack[0] - 0x10000 <= address < self._stack[0]
+            if below or emulator.reg_read(reg.UC_ARM_REG_SP) < self._stack[0]:
                 what += ": the stack overflowed"
         self._fault = self._fault or self._faulted(pc, kind, address, what)
         return False

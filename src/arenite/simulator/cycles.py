@@ -78,15 +78,16 @@ def _cycles(timing: CoreTiming, instruction: Any, loaded: int | None) -> tuple[i
         conditional = name in ("cbz", "cbnz") or instruction.cc not in (arm.ARM_CC_AL, arm.ARM_CC_INVALID)
         return (1, branch - 1, None) if conditional else (branch, 0, None)
     if name in _SINGLE_LOADS or name in _SINGLE_STORES:
-        memory = next(operand.mem for operand in instruction.operands if operand.type == arm.ARM_OP_MEM)
-        follows = loaded is not None and loaded not in (memory.base, memory.index)
+        addresses = [operand.mem for operand in instruction.operands if operand.type == arm.ARM_OP_MEM]
+        used = {register for memory in addresses for register in (memory.base, memory.index)}
+        follows = loaded is not None and loaded not in used
         if name in _SINGLE_LOADS:
             return (
                 (timing.load_pipelined if follows else timing.load),
                 0,
                 instruction.operands[0].reg,
             )
-        if memory.index == 0:
+        if all(memory.index == 0 for memory in addresses):
             return timing.store, 0, None
         saved = timing.load - timing.load_pipelined if follows else 0
         return max(1, timing.store_register - saved), 0, None
