@@ -6,6 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arenite._base.dtypes import DType
+from arenite.formats.tflite import export_model
+from arenite.ir.model import Model
+from digitsnet import tflm
 from digitsnet.export import build_graph
 from digitsnet.layers import Flatten, MaxPool
 from digitsnet.network import IMAGE, digits_network
@@ -97,3 +100,22 @@ def test_the_graph_has_a_node_per_layer_in_int8(quantized: QuantizedNetwork) -> 
     ]
     (source,) = graph.inputs
     assert (source.name, source.type.dims) == (IMAGE, (1, 8, 8, 1))
+
+
+@pytest.mark.wheel
+def test_the_exported_network_says_what_the_float_network_says() -> None:
+    network = digits_network()
+    params = network.init(3)
+    rng = np.random.default_rng(3)
+    images = rng.random((40, 8, 8, 1), dtype=np.float32)
+    for values in params.values():
+        if "bias" in values:
+            values["bias"] += rng.standard_normal(values["bias"].shape).astype(np.float32) * np.float32(0.1)
+    quantized = quantize(network, params, images)
+    model = export_model(Model("digits", build_graph(quantized, (8, 8, 1))))
+    outputs = tflm.run(model, quantize_images(images, quantized.activations[IMAGE]))
+    logits = network.logits(params, images).astype(np.float64)
+    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    assert expected.std(axis=0).max() > 0.09  # the images are told apart, so that agreeing says something
+    # Rounding to 8 bits costs 0.0105 here.
+    np.testing.assert_allclose((outputs + 128.0) / 256.0, expected, atol=0.02)
