@@ -1,0 +1,123 @@
+/* Convolution, int8, NHWC. Two output pixels at a time: their inputs are read in place where a window lies
+ * inside the image, else gathered first, with the zero point in place of what lies outside. */
+#ifndef ARENITE_CONV2D_S8_H
+#define ARENITE_CONV2D_S8_H
+
+#include "arenite_port.h"
+#include "arenite_requantize.h"
+#include "arenite_tile_s8.h"
+
+typedef struct {
+    int32_t batches;
+    int32_t input_height;
+    int32_t input_width;
+    int32_t input_channels;
+    int32_t output_height;
+    int32_t output_width;
+    int32_t output_channels;
+    int32_t filter_height;
+    int32_t filter_width;
+    int32_t stride_height;
+    int32_t stride_width;
+    int32_t dilation_height;
+    int32_t dilation_width;
+    int32_t pad_top;
+    int32_t pad_left;
+    int32_t in_place; /* read windows inside the image in place; needs dilation_width 1 */
+    int32_t input_zero_point;
+    int32_t output_zero_point;
+    int32_t clamp_low;
+    int32_t clamp_high;
+    int32_t narrow; /* sums below 2^30, all shifts in [-31, -1] */
+} arenite_conv2d_s8_params;
+
+/* The inputs of the window whose first tap is at (top, left): [filter_height][filter_width][channels]. */
+ARENITE_INLINE void arenite_conv2d_s8_gather(const arenite_conv2d_s8_params *params, const int8_t *image,
+                                             int32_t top, int32_t left, int8_t *patch) {
+    const int32_t channels = params->input_channels, width = params->input_width;
+    const int8_t zero_point = (int8_t)params->input_zero_point;
+    for (int32_t ky = 0, y = top; ky < params->filter_height; ++ky, y += params->dilation_height) {
+        for (int32_t kx = 0, x = left; kx < params->filter_width; ++kx, x += params->dilation_width) {
+            if (y >= 0 && y < params->input_height && x >= 0 && x < width) {
+                const int8_t *pixel = image + (y * width + x) * channels;
+                for (int32_t c = 0; c < channels; ++c) {
+                    *patch++ = pixel[c];
+                }
+            } else {
+                for (int32_t c = 0; c < channels; ++c) {
+                    *patch++ = zero_point;
+                }
+            }
+        }
+    }
+}
+
+ARENITE_INLINE void arenite_conv2d_s8_core(const arenite_conv2d_s8_params *params, const int8_t *input,
+                                           const int8_t *weights, const int32_t *biases,
+                                           const int32_t *multipliers, const int8_t *shifts, int8_t *output,
+                                           int8_t *patches) {
+    const int32_t row_nelem = params->input_width * params->input_channels;
+    const int32_t image_nelem = row_nelem * params->input_height;
+    const int32_t length = params->filter_width * params->input_channels;
+    const int32_t patch_nelem = length * params->filter_height;
+    const int32_t last_top = params->input_height - 1 - (params->filter_height - 1) * params->dilation_height;
+    const int32_t last_left = params->input_width - 1 - (params->filter_width - 1) * params->dilation_width;
+    const int32_t outputs = params->output_channels;
+    const int32_t npixels = params->batches * params->output_height * params->output_width;
+    const arenite_channels table = {
+        weights, biases, multipliers, shifts, outputs, params->output_zero_point, params->narrow,
+    };
+    const int8_t *image = input;
+    int8_t *target = output;
+    int32_t y = 0, x = 0;
+    for (int32_t pixel = 0; pixel < npixels; pixel += 2) {
+        const int8_t *images[2];
+        int32_t tops[2], lefts[2];
+        int32_t inside = params->in_place;
+        for (int32_t i = 0; i < 2; ++i) {
+            const int32_t top = y * params->stride_height - params->pad_top;
+            const int32_t left = x * params->stride_width - params->pad_left;
+            images[i] = image;
+            tops[i] = top;
+            lefts[i] = left;
+            inside = inside && top >= 0 && left >= 0 && top <= last_top && left <= last_left;
+            /* A last pixel without a partner is computed twice. */
+            if (pixel + i + 1 < npixels && ++x == params->output_width) {
+                x = 0;
+                if (++y == params->output_height) {
+                    y = 0;
+                    image += image_nelem;
+                }
+            }
+        }
+        arenite_pixels pixels;
+        if (inside) {
+            pixels.first = images[0] + tops[0] * row_nelem + lefts[0] * params->input_channels;
+            pixels.second = images[1] + tops[1] * row_nelem + lefts[1] * params->input_channels;
+            pixels.rows = params->filter_height;
+            pixels.length = length;
+            pixels.row_step = row_nelem * params->dilation_height;
+        } else {
+            for (int32_t i = 0; i < 2; ++i) {
+                arenite_conv2d_s8_gather(params, images[i], tops[i], lefts[i], patches + i * patch_nelem);
+            }
+            pixels.first = patches;
+            pixels.second = patches + patch_nelem;
+            pixels.rows = 1;
+            pixels.length = patch_nelem;
+            pixels.row_step = 0;
+        }
+        arenite_tile_s8(&table, &pixels, target, pixel + 1 < npixels ? target + outputs : target);
+        target += 2 * outputs;
+    }
+    arenite_clamp_s8(output, npixels * outputs, params->clamp_low, params->clamp_high);
+}
+
+ARENITE_SHARED void arenite_conv2d_s8(const arenite_conv2d_s8_params *params, const int8_t *input,
+                                      const int8_t *weights, const int32_t *biases,
+                                      const int32_t *multipliers, const int8_t *shifts, int8_t *output,
+                                      int8_t *patches) {
+    arenite_conv2d_s8_core(params, input, weights, biases, multipliers, shifts, output, patches);
+}
+
+#endif

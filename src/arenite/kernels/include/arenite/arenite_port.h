@@ -1,0 +1,33 @@
+/* What differs between compilers and targets; no other file of Arenite asks for either. */
+#ifndef ARENITE_PORT_H
+#define ARENITE_PORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+/* A body that each caller gets its own copy of, so that constant parameters fold. */
+#define ARENITE_INLINE static inline __attribute__((always_inline, unused))
+/* A body that all callers share. */
+#define ARENITE_SHARED static __attribute__((noinline, unused))
+#define ARENITE_NOINLINE __attribute__((noinline))
+#define ARENITE_RESTRICT __restrict__
+#define ARENITE_ALIGNED(nbytes) __attribute__((aligned(nbytes)))
+#define ARENITE_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
+#elif defined(_MSC_VER)
+#define ARENITE_INLINE static __forceinline
+#define ARENITE_SHARED static __declspec(noinline)
+#define ARENITE_NOINLINE __declspec(noinline)
+#define ARENITE_RESTRICT __restrict
+#define ARENITE_ALIGNED(nbytes) __declspec(align(nbytes))
+#define ARENITE_UNLIKELY(condition) ((condition) != 0)
+#else
+#define ARENITE_INLINE static inline
+#define ARENITE_SHARED static
+#define ARENITE_NOINLINE
+#define ARENITE_RESTRICT
+#define ARENITE_ALIGNED(nbytes)
+#define ARENITE_UNLIKELY(condition) ((condition) != 0)
+#endif
+
+#endif

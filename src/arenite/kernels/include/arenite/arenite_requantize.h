@@ -1,0 +1,55 @@
+/* From 32-bit accumulators to 8-bit results, rounded twice as TFLite-Micro's reference kernels round.
+ *
+ * A real multiplier in [2^-32, 2^30) is M * 2^(shift - 31) with M in [2^30, 2^31). Tables hold `2 * M - 2^32`
+ * as `multiplier`, in [-2^31, 0): then (accumulator << 32) + accumulator * multiplier is 2 * accumulator * M.
+ */
+#ifndef ARENITE_REQUANTIZE_H
+#define ARENITE_REQUANTIZE_H
+
+#include "arenite_port.h"
+
+/* accumulator * M / 2^31, rounded to nearest, halves upwards. */
+ARENITE_INLINE int32_t arenite_scale(int32_t accumulator, int32_t multiplier) {
+    const int64_t nudged = (int64_t)(((uint64_t)(uint32_t)accumulator << 32) | 0x80000000u);
+    return (int32_t)((nudged + (int64_t)accumulator * multiplier) >> 32);
+}
+
+/* An int8 from a sum that may lie outside. */
+ARENITE_INLINE int32_t arenite_saturate_s8(int32_t value) {
+    const int32_t bounded = value < -128 ? -128 : value;
+    return bounded > 127 ? 127 : bounded;
+}
+
+/* For shift in [-31, -1] and |accumulator| < 2^30; `half` is 2^(-shift - 1). */
+ARENITE_INLINE int32_t arenite_requantize_narrow(int32_t accumulator, int32_t multiplier, int32_t half,
+                                                 int32_t right, int32_t zero_point) {
+    const int32_t scaled = arenite_scale(accumulator, multiplier);
+    /* Halves away from zero: a negative number gets one less than a half. */
+    return arenite_saturate_s8(((scaled + half + (scaled >> 31)) >> right) + zero_point);
+}
+
+/* For any accumulator and shift in [-62, 30]; a shift to the left drops what leaves 32 bits. */
+ARENITE_SHARED int32_t arenite_requantize_wide(int32_t accumulator, int32_t multiplier, int32_t shift,
+                                               int32_t zero_point) {
+    const int32_t left = shift > 0 ? shift : 0;
+    const int32_t right = shift > 0 ? 0 : -shift;
+    const int32_t scaled = arenite_scale((int32_t)((uint32_t)accumulator << left), multiplier);
+    const int64_t half = ((int64_t)1 << right) >> 1;
+    const int64_t below = right > 0 && scaled < 0 ? 1 : 0;
+    const int64_t rounded = ((int64_t)scaled + half - below) >> right;
+    const int64_t result = rounded + zero_point;
+    return result < -128 ? -128 : result > 127 ? 127 : (int32_t)result;
+}
+
+/* The bounds of a fused activation, applied to finished results; nothing where they are the type's own. */
+ARENITE_INLINE void arenite_clamp_s8(int8_t *values, int32_t nelem, int32_t low, int32_t high) {
+    if (low <= -128 && high >= 127) {
+        return;
+    }
+    for (int32_t i = 0; i < nelem; ++i) {
+        const int32_t bounded = values[i] < low ? low : values[i];
+        values[i] = (int8_t)(bounded > high ? high : bounded);
+    }
+}
+
+#endif

@@ -1,0 +1,13 @@
+#include "arenite_depthwise_planes_s8.h"
+
+void arenite_depthwise_planes_s8_entry(const arenite_depthwise_planes_s8_params *params, const int8_t *input,
+                                       const int8_t *weights, const int32_t *biases,
+                                       const int32_t *multipliers, const int8_t *shifts, int8_t *output,
+                                       int8_t *plane);
+
+void arenite_depthwise_planes_s8_entry(const arenite_depthwise_planes_s8_params *params, const int8_t *input,
+                                       const int8_t *weights, const int32_t *biases,
+                                       const int32_t *multipliers, const int8_t *shifts, int8_t *output,
+                                       int8_t *plane) {
+    arenite_depthwise_planes_s8(params, input, weights, biases, multipliers, shifts, output, plane);
+}
