@@ -1,0 +1,52 @@
+#ifndef ARENITE_ADD_S8_H
+#define ARENITE_ADD_S8_H
+
+#include "arenite_port.h"
+#include "arenite_fixedpoint.h"
+
+typedef struct {
+    int32_t sizes[4]; /* of the result; an operand's stride is 0 where it repeats */
+    int32_t strides_a[4];
+    int32_t strides_b[4];
+    int32_t zero_point_a;
+    int32_t zero_point_b;
+    int32_t multiplier_a;
+    int32_t shift_a;
+    int32_t multiplier_b;
+    int32_t shift_b;
+    int32_t multiplier;
+    int32_t shift;
+    int32_t zero_point;
+    int32_t low;
+    int32_t high;
+} arenite_add_s8_params;
+
+ARENITE_INLINE int8_t arenite_add_s8_element(const arenite_add_s8_params *params, int32_t a, int32_t b) {
+    const int32_t wide_a = (a - params->zero_point_a) * (1 << 20);
+    const int32_t wide_b = (b - params->zero_point_b) * (1 << 20);
+    const int32_t total = arenite_requantize(wide_a, params->multiplier_a, params->shift_a) +
+                          arenite_requantize(wide_b, params->multiplier_b, params->shift_b);
+    const int32_t stored = arenite_requantize(total, params->multiplier, params->shift) + params->zero_point;
+    return (int8_t)arenite_clamp(stored, params->low, params->high);
+}
+
+/* Sum of two tensors that broadcast. May run in place of an operand as large as the result. */
+ARENITE_INLINE void arenite_add_s8(const arenite_add_s8_params *params, const int8_t *a, const int8_t *b,
+                                   int8_t *output) {
+    for (int32_t i = 0; i < params->sizes[0]; ++i) {
+        for (int32_t j = 0; j < params->sizes[1]; ++j) {
+            for (int32_t k = 0; k < params->sizes[2]; ++k) {
+                const int8_t *row_a =
+                    a + i * params->strides_a[0] + j * params->strides_a[1] + k * params->strides_a[2];
+                const int8_t *row_b =
+                    b + i * params->strides_b[0] + j * params->strides_b[1] + k * params->strides_b[2];
+                for (int32_t n = 0; n < params->sizes[3]; ++n) {
+                    *output++ = arenite_add_s8_element(params, row_a[n * params->strides_a[3]],
+                                                       row_b[n * params->strides_b[3]]);
+                }
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,49 @@
+#ifndef ARENITE_ADD_TABLE_S8_H
+#define ARENITE_ADD_TABLE_S8_H
+
+#include "arenite_fixedpoint.h"
+#include "arenite_port.h"
+#include "arenite_requantize.h"
+
+typedef struct {
+    int32_t sizes[4]; /* of the result; an operand's stride is 0 where it repeats */
+    int32_t strides_a[4];
+    int32_t strides_b[4];
+    int32_t multiplier; /* as arenite_scale takes it */
+    int32_t right;      /* shift of the sum, at least 1 */
+    int32_t zero_point;
+    int32_t low;
+    int32_t high;
+} arenite_add_table_s8_params;
+
+/* The sum has at most 29 bits, so that the rounding cannot overflow. */
+ARENITE_INLINE int8_t arenite_add_table_s8_element(const arenite_add_table_s8_params *params, int32_t total) {
+    const int32_t scaled = arenite_scale(total, params->multiplier);
+    const int32_t half = (int32_t)(1u << (params->right - 1));
+    /* Halves away from zero: a negative number gets one less than a half. */
+    const int32_t stored = ((scaled + half + (scaled >> 31)) >> params->right) + params->zero_point;
+    return (int8_t)arenite_clamp(stored, params->low, params->high);
+}
+
+/* Like arenite_add_s8, with the operands' share in the sum looked up, by their bytes. */
+ARENITE_INLINE void arenite_add_table_s8(const arenite_add_table_s8_params *params, const uint8_t *a,
+                                         const uint8_t *b, const int32_t *table_a, const int32_t *table_b,
+                                         int8_t *output) {
+    for (int32_t i = 0; i < params->sizes[0]; ++i) {
+        for (int32_t j = 0; j < params->sizes[1]; ++j) {
+            for (int32_t k = 0; k < params->sizes[2]; ++k) {
+                const uint8_t *row_a =
+                    a + i * params->strides_a[0] + j * params->strides_a[1] + k * params->strides_a[2];
+                const uint8_t *row_b =
+                    b + i * params->strides_b[0] + j * params->strides_b[1] + k * params->strides_b[2];
+                for (int32_t n = 0; n < params->sizes[3]; ++n) {
+                    const int32_t total =
+                        table_a[row_a[n * params->strides_a[3]]] + table_b[row_b[n * params->strides_b[3]]];
+                    *output++ = arenite_add_table_s8_element(params, total);
+                }
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,42 @@
+#ifndef ARENITE_MUL_S8_H
+#define ARENITE_MUL_S8_H
+
+#include "arenite_port.h"
+#include "arenite_fixedpoint.h"
+
+typedef struct {
+    int32_t sizes[4]; /* of the result; an operand's stride is 0 where it repeats */
+    int32_t strides_a[4];
+    int32_t strides_b[4];
+    int32_t zero_point_a;
+    int32_t zero_point_b;
+    int32_t multiplier;
+    int32_t shift;
+    int32_t zero_point;
+    int32_t low;
+    int32_t high;
+} arenite_mul_s8_params;
+
+/* Product of two tensors that broadcast. May run in place of an operand as large as the result. */
+ARENITE_INLINE void arenite_mul_s8(const arenite_mul_s8_params *params, const int8_t *a, const int8_t *b,
+                                   int8_t *output) {
+    for (int32_t i = 0; i < params->sizes[0]; ++i) {
+        for (int32_t j = 0; j < params->sizes[1]; ++j) {
+            for (int32_t k = 0; k < params->sizes[2]; ++k) {
+                const int8_t *row_a =
+                    a + i * params->strides_a[0] + j * params->strides_a[1] + k * params->strides_a[2];
+                const int8_t *row_b =
+                    b + i * params->strides_b[0] + j * params->strides_b[1] + k * params->strides_b[2];
+                for (int32_t n = 0; n < params->sizes[3]; ++n) {
+                    const int32_t product = (row_a[n * params->strides_a[3]] - params->zero_point_a) *
+                                            (row_b[n * params->strides_b[3]] - params->zero_point_b);
+                    const int32_t stored =
+                        arenite_requantize(product, params->multiplier, params->shift) + params->zero_point;
+                    *output++ = (int8_t)arenite_clamp(stored, params->low, params->high);
+                }
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,8 @@
+#include "arenite_max_pool_s8.h"
+
+void arenite_max_pool_s8_entry(const arenite_max_pool_s8_params *params, const int8_t *input, int8_t *output);
+
+void arenite_max_pool_s8_entry(const arenite_max_pool_s8_params *params, const int8_t *input,
+                               int8_t *output) {
+    arenite_max_pool_s8(params, input, output);
+}

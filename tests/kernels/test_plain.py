@@ -1,0 +1,110 @@
+"""C kernels of the ops without weights: C == numpy reference == the op's meaning, on this computer."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from arenite._base.ctype import NUMPY_OF_CTYPE
+from arenite.ir.opdef import OpCall, OpError
+from arenite.lower import kernels
+from arenite.lower.kernel import Kernel, OperandRef, Prepared, PreparedConstant, ResultRef
+from kernels.host import call as call_c
+from plain_cases import INT8_CASES, Plain
+
+AnyArray = npt.NDArray[Any]
+KERNELS = kernels()
+
+
+def arguments_of(kernel: Kernel, prepared: Prepared, data: tuple[AnyArray, ...], result: AnyArray) -> dict[str, Any]:
+    """Flat arrays; the output is a view into `result`."""
+    found: dict[str, Any] = {}
+    for argument in kernel.info.arguments:
+        given = prepared.arguments[argument.name]
+        dtype = NUMPY_OF_CTYPE[argument.ctype]
+        match given:
+            case OperandRef():
+                found[argument.name] = data[given.index].reshape(-1).view(dtype)
+            case ResultRef():
+                found[argument.name] = result.reshape(-1).view(np.uint8)[given.offset_nbytes :].view(dtype)
+            case PreparedConstant():
+                assert given.data.dtype == dtype
+                found[argument.name] = np.ascontiguousarray(given.data).reshape(-1)
+            case _:
+                raise AssertionError(f"{argument.name} gets {given}")
+    return found
+
+
+def run(kernel: Kernel, call: OpCall, data: tuple[AnyArray, ...], how: str) -> AnyArray:
+    """The op by one kernel: by its numpy reference, or in C by a compiler."""
+    result = np.full(call.results[0].dims, 77).astype(call.results[0].dtype.numpy)
+    for prepared in kernel.prepare(call):
+        arguments = arguments_of(kernel, prepared, data, result)
+        if how == "reference":
+            kernel.reference(prepared.params, arguments)
+        else:
+            call_c(kernel.info, prepared.params, arguments, how)
+    return result
+
+
+def takers(call: OpCall) -> list[Kernel]:
+    """The kernels whose constraints the node fulfils."""
+    return [k for k in KERNELS.of_op(call.op) if all(c.holds(call) is True for c in k.constraints)]
+
+
+def agree(case: Plain, how: str) -> None:
+    try:
+        expected = case.evaluate()
+    except OpError:
+        assume(False)
+    call = case.call()
+    chosen = takers(call)
+    assert chosen, f"no kernel takes {case}"
+    for kernel in chosen:
+        found = run(kernel, call, tuple(np.ascontiguousarray(x) for x in case.data), how)
+        np.testing.assert_array_equal(found, expected, f"{kernel.variant}, {how}")
+
+
+@pytest.mark.parametrize("kind", INT8_CASES)
+@given(data=st.data())
+def test_reference(kind: str, data: st.DataObject) -> None:
+    agree(data.draw(INT8_CASES[kind]), "reference")
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize("kind", INT8_CASES)
+@given(data=st.data())
+def test_c_by_gcc(kind: str, data: st.DataObject) -> None:
+    agree(data.draw(INT8_CASES[kind]), "gcc")
+
+
+@pytest.mark.clang
+@pytest.mark.parametrize("kind", INT8_CASES)
+@given(data=st.data())
+def test_c_by_clang(kind: str, data: st.DataObject) -> None:
+    agree(data.draw(INT8_CASES[kind]), "clang")
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize("kind", ["add", "mul", "relu", "softmax", "quantize"])
+@given(data=st.data())
+def test_in_place(kind: str, data: st.DataObject) -> None:
+    """A kernel that says so may write over the operand that it reads."""
+    case = data.draw(INT8_CASES[kind])
+    try:
+        expected = case.evaluate()
+    except OpError:
+        assume(False)
+    call = case.call()
+    for kernel in takers(call):
+        for index in kernel.in_place:
+            operands = [np.ascontiguousarray(x).copy() for x in case.data]
+            if operands[index].nbytes != expected.nbytes:
+                continue
+            (prepared,) = kernel.prepare(call)
+            result = operands[index].reshape(-1).view(expected.dtype)
+            call_c(kernel.info, prepared.params, arguments_of(kernel, prepared, tuple(operands), result))
+            np.testing.assert_array_equal(result, expected.reshape(-1), kernel.variant)
