@@ -1,5 +1,210 @@
 """Kernels of conv2d and depthwise_conv2d."""
 
-from arenite.lower.kernel import Kernel
+from collections.abc import Callable, Mapping
 
-KERNELS: tuple[Kernel, ...] = ()
+import numpy as np
+
+from arenite.ir.opdef import Constraint, OpCall
+from arenite.kernels.families.conv import CONV2D_S8, POINTWISE_S8
+from arenite.kernels.families.dense import FULLY_CONNECTED_S8
+from arenite.lower import depthwise
+from arenite.lower.dense import cost_rows, prepare_rows, reference_rows
+from arenite.lower.kernel import Kernel, KernelCost, Prepared
+from arenite.lower.program import ParamValue
+from arenite.lower.weighted import (
+    CONSTRAINTS,
+    PER_MAC,
+    PER_RESULT,
+    Int8Array,
+    arguments,
+    deinterleaved,
+    finish,
+    given,
+    interleaved,
+    number,
+    output_range,
+    tables,
+    weight_of,
+)
+from arenite.lower.windowed import param_windows, window_params
+from arenite.ops.conv import conv_attrs, conv_windows, patches
+from arenite.ops.weighted import INPUT, WEIGHT, Numbers, exact_product, quantization_of
+
+_PAIR = 2
+_CODE_NBYTES = 900
+# Shorter rows of a window are gathered: the inner loop would be over before it pays.
+_IN_PLACE_NELEM = 16
+
+OhwiWeights = Callable[[OpCall], Int8Array]
+
+
+def _transposed(call: OpCall) -> Int8Array:
+    """The filter of a depthwise convolution of one channel, as conv2d's."""
+    return np.ascontiguousarray(weight_of(call).transpose(3, 1, 2, 0))
+
+
+def _one_group(call: OpCall) -> bool | str:
+    data, taken = call.operand(INPUT).dims[3], call.operand(WEIGHT).dims[3]
+    return data == taken or f"found {data // taken} groups"
+
+
+def _one_tap(call: OpCall) -> bool | str:
+    taps, stride = call.operand(WEIGHT).dims[1:3], conv_attrs(call).stride
+    return (*taps, *stride) == (1, 1, 1, 1) or f"found {taps[0]}x{taps[1]} taps, stride {stride[0]}x{stride[1]}"
+
+
+def _whole_input(call: OpCall) -> bool | str:
+    data, taps = call.operand(INPUT).dims[1:3], call.operand(WEIGHT).dims[1:3]
+    windows = conv_windows(call)
+    single = all(w.output == 1 and w.dilation == 1 and w.pad_before == w.pad_after == 0 for w in windows)
+    return (single and data == taps) or f"found {taps[0]}x{taps[1]} taps for {data[0]}x{data[1]} pixels"
+
+
+def _one_channel(call: OpCall) -> bool | str:
+    channels = call.operand(INPUT).dims[3]
+    return channels == 1 or f"found {channels}"
+
+
+def _prepare_direct(call: OpCall, weight: Int8Array) -> tuple[Prepared, ...]:
+    height, width = conv_windows(call)
+    channels = call.operand(INPUT).dims[3]
+    rows = weight.reshape(weight.shape[0], -1)
+    table = tables(call, rows, _PAIR)
+    in_place = _reads_in_place(call)
+    params: dict[str, ParamValue] = {
+        "batches": call.operand(INPUT).dims[0],
+        "input_height": height.size,
+        "input_width": width.size,
+        "input_channels": channels,
+        "output_height": height.output,
+        "output_width": width.output,
+        "output_channels": weight.shape[0],
+        **window_params(height, width),
+        "in_place": int(in_place),
+        "input_zero_point": quantization_of(call.operand(INPUT)).zero_point,
+        **output_range(call),
+        "narrow": int(table.narrow),
+    }
+    scratch = _scratch_nbytes(call)
+    macs = call.operand(INPUT).dims[0] * height.output * width.output * weight.size
+    given_ = arguments(interleaved(rows, _PAIR), table, patches=scratch or None)
+    return (Prepared(params, given_, macs),)
+
+
+def _reads_in_place(call: OpCall) -> bool:
+    width = conv_windows(call)[1]
+    return width.dilation == 1 and width.filter * call.operand(INPUT).dims[3] >= _IN_PLACE_NELEM
+
+
+def _scratch_nbytes(call: OpCall) -> int:
+    windows = conv_windows(call)
+    if _reads_in_place(call) and not any(w.pad_before or w.pad_after for w in windows):
+        return 0
+    return _PAIR * windows[0].filter * windows[1].filter * call.operand(INPUT).dims[3]
+
+
+def _cost_direct(call: OpCall, weight: OhwiWeights) -> KernelCost:
+    height, width = conv_windows(call)
+    channels, inner = weight(call).shape[0], weight(call)[0].size
+    pixels = call.operand(INPUT).dims[0] * height.output * width.output
+    gathered = 0.0 if _reads_in_place(call) else pixels * (4.0 * inner + 10.0 * height.filter * width.filter)
+    pairs = -(-channels // _PAIR)
+    instructions = pixels * pairs * _PAIR * (PER_MAC * inner + PER_RESULT) + pixels * 40 + gathered
+    return KernelCost(instructions, _CODE_NBYTES + pairs * _PAIR * (inner + 9), _scratch_nbytes(call))
+
+
+def _reference_direct(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
+    """arenite_conv2d_s8 in numpy."""
+    windows = param_windows(params)
+    channels = number(params, "input_channels")
+    shape = (number(params, "batches"), windows[0].size, windows[1].size, channels)
+    inner = windows[0].filter * windows[1].filter * channels
+    zero_point = number(params, "input_zero_point")
+    weight = deinterleaved(given(found, "weights"), number(params, "output_channels"), inner, _PAIR)
+    scratch = found["patches"]
+    if scratch is not None:
+        # As the kernel does before it has read all of its input.
+        scratch[:] = zero_point
+    seen = patches(given(found, "input").reshape(shape), windows, zero_point)
+    finish(params, found, exact_product(seen.reshape(-1, inner), weight))
+
+
+def _prepare_pointwise(call: OpCall) -> tuple[Prepared, ...]:
+    weight = weight_of(call)
+    outputs, inputs = weight.shape[0], weight.shape[3]
+    rows = weight.reshape(outputs, inputs)
+    table = tables(call, rows, _PAIR)
+    pixels = call.operand(INPUT).nelem // inputs
+    params: dict[str, ParamValue] = {
+        "pixels": pixels,
+        "input_channels": inputs,
+        "output_channels": outputs,
+        **output_range(call),
+        "narrow": int(table.narrow),
+    }
+    return (Prepared(params, arguments(interleaved(rows, _PAIR), table), pixels * inputs * outputs),)
+
+
+def _cost_pointwise(call: OpCall) -> KernelCost:
+    outputs, _, _, inputs = weight_of(call).shape
+    pixels = call.operand(INPUT).nelem // inputs
+    pairs = -(-outputs // _PAIR)
+    # A last pixel without a partner costs as much as two.
+    computed = pixels + pixels % 2
+    instructions = computed * (pairs * _PAIR * (PER_MAC * inputs + PER_RESULT) + 10)
+    return KernelCost(instructions, _CODE_NBYTES - 400 + pairs * _PAIR * (inputs + 9))
+
+
+def _reference_pointwise(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
+    """arenite_pointwise_s8 in numpy."""
+    inputs, outputs = number(params, "input_channels"), number(params, "output_channels")
+    weight = deinterleaved(given(found, "weights"), outputs, inputs, _PAIR)
+    finish(params, found, exact_product(given(found, "input").reshape(-1, inputs), weight))
+
+
+def _rows_of_all_taps(call: OpCall) -> Int8Array:
+    weight = weight_of(call)
+    return weight.reshape(weight.shape[0], -1)
+
+
+_ONE_GROUP = Constraint("all channels form one group", _one_group)
+
+KERNELS: tuple[Kernel, ...] = (
+    Kernel(
+        op="conv2d",
+        variant="dense",
+        info=FULLY_CONNECTED_S8,
+        constraints=(*CONSTRAINTS, _ONE_GROUP, Constraint("the filter covers the whole input", _whole_input)),
+        prepare=lambda call: prepare_rows(call, _rows_of_all_taps(call)),
+        cost=lambda call: cost_rows(call, *_rows_of_all_taps(call).shape),
+        reference=reference_rows,
+    ),
+    Kernel(
+        op="conv2d",
+        variant="pointwise",
+        info=POINTWISE_S8,
+        constraints=(*CONSTRAINTS, _ONE_GROUP, Constraint("the filter has one tap and stride 1", _one_tap)),
+        prepare=_prepare_pointwise,
+        cost=_cost_pointwise,
+        reference=_reference_pointwise,
+    ),
+    Kernel(
+        op="conv2d",
+        variant="direct",
+        info=CONV2D_S8,
+        constraints=(*CONSTRAINTS, _ONE_GROUP),
+        prepare=lambda call: _prepare_direct(call, weight_of(call)),
+        cost=lambda call: _cost_direct(call, weight_of),
+        reference=_reference_direct,
+    ),
+    Kernel(
+        op="depthwise_conv2d",
+        variant="as_conv2d",
+        info=CONV2D_S8,
+        constraints=(*CONSTRAINTS, Constraint("the input has one channel", _one_channel)),
+        prepare=lambda call: _prepare_direct(call, _transposed(call)),
+        cost=lambda call: _cost_direct(call, _transposed),
+        reference=_reference_direct,
+    ),
+    *depthwise.KERNELS,
+)

@@ -116,28 +116,28 @@ def _constraints(channels_axis: int, channels: Constraint) -> tuple[Constraint, 
     )
 
 
-def _padded(data: Numbers, windows: tuple[Window, Window]) -> Numbers:
+def _padded(data: Numbers, windows: tuple[Window, Window], value: int = 0) -> Numbers:
     height, width = windows
     around = ((0, 0), (height.pad_before, height.pad_after), (width.pad_before, width.pad_after), (0, 0))
     if not any(map(any, around)):
         return data
-    return np.pad(data, around)
+    return np.pad(data, around, constant_values=value)
 
 
-def _patches(data: Numbers, windows: tuple[Window, Window]) -> Numbers:
-    """Each output pixel's inputs, padded with 0: (N, output height, output width, filter H, filter W, C)."""
+def patches(data: Numbers, windows: tuple[Window, Window], value: int = 0) -> Numbers:
+    """Each output pixel's inputs, padded with `value`: (N, output height, output width, filter H, filter W, C)."""
     height, width = windows
     reach = ((height.filter - 1) * height.dilation + 1, (width.filter - 1) * width.dilation + 1)
-    views = sliding_window_view(_padded(data, windows), reach, axis=(1, 2))
+    views = sliding_window_view(_padded(data, windows, value), reach, axis=(1, 2))
     kept: Numbers = views[:, :: height.stride, :: width.stride, :, :: height.dilation, :: width.dilation]
     return kept[:, : height.output, : width.output].transpose(0, 1, 2, 4, 5, 3)
 
 
-def _grouped(patches: Numbers, weight: Numbers, group: int) -> tuple[Numbers, Numbers]:
+def _grouped(seen: Numbers, weight: Numbers, group: int) -> tuple[Numbers, Numbers]:
     """Rows (pixels, K) and columns (output channels of the group, K) of one group's matrix product."""
     taken = weight.shape[3]
-    outputs = weight.shape[0] // (patches.shape[5] // taken)
-    rows = patches[..., group * taken : (group + 1) * taken]
+    outputs = weight.shape[0] // (seen.shape[5] // taken)
+    rows = seen[..., group * taken : (group + 1) * taken]
     columns = weight[group * outputs : (group + 1) * outputs]
     return rows.reshape(-1, weight[0].size), columns.reshape(outputs, -1)
 
@@ -147,9 +147,9 @@ def _conv_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Arr
     zero_point = quantization_of(call.operand(INPUT)).zero_point
     windows = conv_windows(call)
     # Out-of-image taps do not count: there the input is the zero point, which becomes 0.
-    patches = _patches(data.astype(np.int16) - np.int16(zero_point), windows)
+    seen = patches(data.astype(np.int16) - np.int16(zero_point), windows)
     sums = [
-        exact_product(*_grouped(patches, weight.astype(np.int16), group))
+        exact_product(*_grouped(seen, weight.astype(np.int16), group))
         for group in range(data.shape[3] // weight.shape[3])
     ]
     shape = (data.shape[0], windows[0].output, windows[1].output, weight.shape[0])
@@ -159,17 +159,17 @@ def _conv_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Arr
 def _conv_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     data, weight, bias = operands_of(operands)
     windows = conv_windows(call)
-    patches = _patches(data, windows)
+    seen = patches(data, windows)
     sums = []
     for group in range(data.shape[3] // weight.shape[3]):
-        rows, columns = _grouped(patches, weight, group)
+        rows, columns = _grouped(seen, weight, group)
         sums.append(rows @ columns.T)
     shape = (data.shape[0], windows[0].output, windows[1].output, weight.shape[0])
     return (activated(call, np.concatenate(sums, axis=-1).reshape(shape), bias),)
 
 
-def _depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Window], dtype: npt.DTypeLike) -> Numbers:
-    """Sums over the taps, in `dtype`; `data` has 0 for what does not count."""
+def depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Window], dtype: npt.DTypeLike) -> Numbers:
+    """Sums over the taps of a 1HWO filter, in `dtype`; taps beyond the border see 0."""
     height, width = windows
     padded = _padded(data, windows).astype(dtype)
     repeats = weight.shape[3] // data.shape[3]
@@ -179,8 +179,8 @@ def _depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Windo
         for x in range(width.filter):
             top, left = y * height.dilation, x * width.dilation
             bottom, right = top + (height.output - 1) * height.stride + 1, left + (width.output - 1) * width.stride + 1
-            seen = padded[:, top : bottom : height.stride, left : right : width.stride]
-            total += (seen if repeats == 1 else np.repeat(seen, repeats, axis=3)) * taps[y, x]
+            inputs = padded[:, top : bottom : height.stride, left : right : width.stride]
+            total += (inputs if repeats == 1 else np.repeat(inputs, repeats, axis=3)) * taps[y, x]
     return total
 
 
@@ -188,13 +188,13 @@ def _depthwise_quantized(call: OpCall, operands: Sequence[Array | None]) -> tupl
     data, weight, bias = operands_of(operands)
     zero_point = quantization_of(call.operand(INPUT)).zero_point
     centred = data.astype(np.int16) - np.int16(zero_point)
-    sums = _depthwise_sums(centred, weight, conv_windows(call), np.int32)
+    sums = depthwise_sums(centred, weight, conv_windows(call), np.int32)
     return (requantized(call, sums.astype(np.int64), bias),)
 
 
 def _depthwise_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     data, weight, bias = operands_of(operands)
-    return (activated(call, _depthwise_sums(data, weight, conv_windows(call), np.float32), bias),)
+    return (activated(call, depthwise_sums(data, weight, conv_windows(call), np.float32), bias),)
 
 
 def _cost(call: OpCall) -> Cost:

@@ -194,9 +194,9 @@ def exact_product(rows: Numbers, columns: Numbers) -> Int64Array:
     Every partial sum is an integer below sum(|columns|) * max(|rows|): up to 2**24 float32 holds it, up to 2**53
     float64 does, in any order of summation.
 
-    `rows` is (M, K) and `columns` (N, K), both int16 with 9 bits used at most, so that any K up to 2**36 is safe.
+    `rows` is (M, K) and `columns` (N, K), integers of 9 bits at most, so that any K up to 2**36 is safe.
     """
-    largest = int(np.abs(rows).max(initial=0))
+    largest = max(int(rows.max(initial=0)), -int(rows.min(initial=0)))
     bound = largest * int(np.abs(columns.astype(np.int64)).sum(axis=-1).max(initial=0))
     dtype = np.float32 if bound < 2**24 else np.float64
     left: Numbers = rows.astype(dtype)

@@ -1,0 +1,167 @@
+"""Kernels of depthwise_conv2d that treat each channel alone."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from arenite.ir.opdef import OpCall
+from arenite.kernels.families.conv import DEPTHWISE_CONV2D_S8, DEPTHWISE_PLANES_S8
+from arenite.lower.kernel import Kernel, KernelCost, Prepared
+from arenite.lower.program import ParamValue
+from arenite.lower.weighted import (
+    CONSTRAINTS,
+    PER_RESULT,
+    Int8Array,
+    arguments,
+    finish,
+    given,
+    number,
+    output_range,
+    tables,
+    weight_of,
+)
+from arenite.lower.windowed import param_windows, window_params
+from arenite.ops.conv import DepthwiseConv2dAttrs, conv_windows, depthwise_sums
+from arenite.ops.weighted import INPUT, WEIGHT, Numbers, quantization_of
+
+# Results that the kernel computes together, and how large a plane may be before it is cut into bands.
+_TOGETHER = 3
+_PLANE_NBYTES = 1024
+_DIRECT_CODE_NBYTES = 350
+_PLANES_CODE_NBYTES = 1200
+
+
+def _channel_rows(call: OpCall) -> Int8Array:
+    """The filter (1, FH, FW, O) as (O, FH * FW)."""
+    weight = weight_of(call)
+    return np.ascontiguousarray(weight.reshape(-1, weight.shape[3]).T)
+
+
+def _multiplier(call: OpCall) -> int:
+    assert isinstance(call.attrs, DepthwiseConv2dAttrs)
+    return call.attrs.multiplier
+
+
+def _common_params(call: OpCall) -> dict[str, ParamValue]:
+    height, width = conv_windows(call)
+    data = call.operand(INPUT)
+    return {
+        "batches": data.dims[0],
+        "input_height": height.size,
+        "input_width": width.size,
+        "input_channels": data.dims[3],
+        "output_height": height.output,
+        "output_width": width.output,
+        "multiplier": _multiplier(call),
+        **window_params(height, width),
+        "input_zero_point": quantization_of(data).zero_point,
+        **output_range(call),
+    }
+
+
+def _macs(call: OpCall) -> int:
+    height, width = conv_windows(call)
+    pixels = call.operand(INPUT).dims[0] * height.output * width.output
+    return pixels * call.operand(WEIGHT).nelem
+
+
+def _results(call: OpCall) -> int:
+    taps = call.operand(WEIGHT).dims[1:3]
+    return _macs(call) // (taps[0] * taps[1])
+
+
+def _prepare_direct(call: OpCall) -> tuple[Prepared, ...]:
+    rows = _channel_rows(call)
+    # Taps beyond the border are left out, so the zero point cannot be folded.
+    table = tables(call, rows, fold=False)
+    return (Prepared(_common_params(call), arguments(rows.reshape(-1), table), _macs(call)),)
+
+
+def _cost_direct(call: OpCall) -> KernelCost:
+    instructions = _macs(call) * 11.0 + _results(call) * 60.0
+    return KernelCost(instructions, _DIRECT_CODE_NBYTES + weight_of(call).size + 9 * weight_of(call).shape[3])
+
+
+def _reference_direct(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
+    """arenite_depthwise_conv2d_s8 in numpy."""
+    _reference(params, found, folded=False)
+
+
+def _plane(call: OpCall) -> tuple[int, int, int]:
+    """Output rows per band, width of the plane, bytes of the plane."""
+    height, width = conv_windows(call)
+    wide = width.output + -width.output % _TOGETHER
+    plane_width = max((wide - 1) * width.stride + (width.filter - 1) * width.dilation + 1, width.pad_before)
+    reach = (height.filter - 1) * height.dilation + 1
+    fitting = (_PLANE_NBYTES // plane_width - reach) // height.stride + 1
+    band = min(max(fitting, 1), height.output)
+    return band, plane_width, ((band - 1) * height.stride + reach) * plane_width
+
+
+def _prepare_planes(call: OpCall) -> tuple[Prepared, ...]:
+    rows = _channel_rows(call)
+    table = tables(call, rows)
+    band, plane_width, nbytes = _plane(call)
+    params = {
+        **_common_params(call),
+        "band_height": band,
+        "plane_width": plane_width,
+        "narrow": int(table.narrow),
+    }
+    return (Prepared(params, arguments(rows.reshape(-1), table, plane=nbytes), _macs(call)),)
+
+
+def _cost_planes(call: OpCall) -> KernelCost:
+    band, _, nbytes = _plane(call)
+    height, width = conv_windows(call)
+    fast = width.filter == 3 and width.dilation == 1 and width.stride <= 2
+    wide = width.output + -width.output % _TOGETHER
+    bands = -(-height.output // band)
+    copied = call.operand(INPUT).dims[0] * call.operand(INPUT).dims[3] * bands * nbytes * 4.0
+    summed = _macs(call) * wide / width.output * (2.1 if fast else 4.0)
+    instructions = copied + summed + _results(call) * PER_RESULT
+    flash = _PLANES_CODE_NBYTES + weight_of(call).size + 9 * weight_of(call).shape[3]
+    return KernelCost(instructions, flash, nbytes)
+
+
+def _reference_planes(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
+    """arenite_depthwise_planes_s8 in numpy."""
+    # As the kernel does before it has read all of its input.
+    given(found, "plane")[:] = number(params, "input_zero_point")
+    _reference(params, found, folded=True)
+
+
+def _reference(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"], *, folded: bool) -> None:
+    windows = param_windows(params)
+    channels, zero_point = number(params, "input_channels"), number(params, "input_zero_point")
+    outputs = channels * number(params, "multiplier")
+    shape = (number(params, "batches"), windows[0].size, windows[1].size, channels)
+    weight = given(found, "weights").reshape(outputs, windows[0].filter, windows[1].filter).transpose(1, 2, 0)
+    data = given(found, "input").reshape(shape).astype(np.int64) - zero_point
+    sums = depthwise_sums(data, weight[np.newaxis], windows, np.int64)
+    if folded:
+        # Stored inputs instead of centred ones: what the folded bias takes back.
+        sums = sums + zero_point * weight.astype(np.int64).sum(axis=(0, 1))
+    finish(params, found, sums)
+
+
+KERNELS: tuple[Kernel, ...] = (
+    Kernel(
+        op="depthwise_conv2d",
+        variant="planes",
+        info=DEPTHWISE_PLANES_S8,
+        constraints=CONSTRAINTS,
+        prepare=_prepare_planes,
+        cost=_cost_planes,
+        reference=_reference_planes,
+    ),
+    Kernel(
+        op="depthwise_conv2d",
+        variant="direct",
+        info=DEPTHWISE_CONV2D_S8,
+        constraints=CONSTRAINTS,
+        prepare=_prepare_direct,
+        cost=_cost_direct,
+        reference=_reference_direct,
+    ),
+)
