@@ -121,6 +121,7 @@ def mean_cases(draw: st.DrawFn, ranks: tuple[int, int] = (1, 5)) -> Plain:
     shape = tuple(draw(st.lists(st.integers(1, 7), min_size=rank, max_size=rank)))
     x = int8_arrays(draw, shape)
     chosen = draw(st.sampled_from(("spatial", "any")))
+    axes: tuple[int, ...]
     if chosen == "spatial" and rank == 4:
         axes = draw(st.sampled_from(((1, 2), (2, 1), (-2, 1), (-3, -2))))
     else:
@@ -207,7 +208,7 @@ def codes_of(dtype: DType, seed: int = 0) -> AnyArray:
 
 @st.composite
 def requantize_cases(draw: st.DrawFn, source: DType, result: DType) -> Plain:
-    qs = []
+    qs: list[Quantization] = []
     scale = draw(scales())
     for dtype in (source, result):
         low, high = (max(dtype.limits[0], -32768), min(dtype.limits[1], 32767))
@@ -256,5 +257,3 @@ INT8_CASES: Mapping[str, st.SearchStrategy[Plain]] = {
     "dequantize_uint8": dequantize_cases(DType.UINT8),
 }
 """For each kind of node: cases that the wheel runs too."""
-
-

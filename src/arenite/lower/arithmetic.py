@@ -1,5 +1,176 @@
 """Kernels of add and mul."""
 
-from arenite.lower.kernel import Kernel
+import math
+from collections.abc import Callable, Mapping
 
-KERNELS: tuple[Kernel, ...] = ()
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.dtypes import DType
+from arenite._base.fixedpoint import requantize
+from arenite.ir.opdef import Constraint, OpCall
+from arenite.kernels.families.arithmetic import ADD_S8, ADD_TABLE_S8, MUL_S8
+from arenite.lower.broadcast import BROADCASTS_IN_FEW_LOOPS, broadcast, gather
+from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer, integers
+from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
+from arenite.lower.program import ConstantKind, ParamValue
+from arenite.ops.arithmetic import ADD_LEFT_SHIFT, Scaling, add_scalings, arithmetic_clamp, mul_scaling
+from arenite.ops.constraints import per_tensor
+
+_INT8 = dtypes((DType.INT8, DType.INT8), DType.INT8)
+_NOTHING = Scaling(1 << 30, -1)
+"""Stands for a multiplier of 0 where the operand's tables are zero already."""
+
+
+def _zero_point(call: OpCall, index: int) -> int:
+    return per_tensor(call.operand(index), f"operand {index}").zero_point
+
+
+def _common(call: OpCall) -> Mapping[str, ParamValue]:
+    loops = broadcast(call.operand(0).dims, call.operand(1).dims)
+    low, high = arithmetic_clamp(call)
+    return {
+        "sizes": loops.sizes,
+        "strides_a": loops.strides_a,
+        "strides_b": loops.strides_b,
+        "zero_point": per_tensor(call.results[0], "the result").zero_point,
+        "low": low,
+        "high": high,
+    }
+
+
+_PAIR: Given = {"a": OperandRef(0), "b": OperandRef(1), "output": ResultRef()}
+
+
+def _prepare_add(call: OpCall) -> tuple[Prepared, ...]:
+    a, b, result = add_scalings(call)
+    params: Filled = {
+        **_common(call),
+        "zero_point_a": _zero_point(call, 0),
+        "zero_point_b": _zero_point(call, 1),
+        "multiplier_a": a.multiplier,
+        "shift_a": a.shift,
+        "multiplier_b": b.multiplier,
+        "shift_b": b.shift,
+        "multiplier": result.multiplier,
+        "shift": result.shift,
+    }
+    return (Prepared(params, _PAIR),)
+
+
+def _share(call: OpCall, index: int, scaling: Scaling) -> npt.NDArray[np.int32]:
+    """What each code of an operand adds to the sum, by its byte."""
+    codes = np.arange(256).astype(np.uint8).view(np.int8).astype(np.int64)
+    wide = (codes - _zero_point(call, index)) << ADD_LEFT_SHIFT
+    return requantize(wide, scaling.multiplier, scaling.shift).astype(np.int32)
+
+
+def _prepare_add_table(call: OpCall) -> tuple[Prepared, ...]:
+    a, b, result = add_scalings(call)
+    tables = [_share(call, index, scaling) for index, scaling in enumerate((a, b))]
+    if result.multiplier == 0:
+        tables, result = [np.zeros_like(table) for table in tables], _NOTHING
+    # The kernel's form of the multiplier M: 2 M - 2**32.
+    params: Filled = {**_common(call), "multiplier": 2 * result.multiplier - 2**32, "right": -result.shift}
+    constants: Given = {
+        f"table_{name}": PreparedConstant(table, ConstantKind.TABLE) for name, table in zip("ab", tables, strict=True)
+    }
+    return (Prepared(params, {**_PAIR, **constants}),)
+
+
+def _prepare_mul(call: OpCall) -> tuple[Prepared, ...]:
+    scaling = mul_scaling(call)
+    params: Filled = {
+        **_common(call),
+        "zero_point_a": _zero_point(call, 0),
+        "zero_point_b": _zero_point(call, 1),
+        "multiplier": scaling.multiplier,
+        "shift": scaling.shift,
+    }
+    return (Prepared(params, _PAIR),)
+
+
+def _operands(params: Params, arguments: Arguments) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Both operands, element by element of the result."""
+    sizes = integers(params, "sizes")
+    a, b = (gather(array(arguments, name), sizes, integers(params, f"strides_{name}")) for name in "ab")
+    return a, b
+
+
+def _store(params: Params, arguments: Arguments, scaled: npt.NDArray[np.int64]) -> None:
+    stored = scaled + integer(params, "zero_point")
+    array(arguments, "output")[:] = np.clip(stored, integer(params, "low"), integer(params, "high"))
+
+
+def _add_reference(params: Params, arguments: Arguments) -> None:
+    total = np.zeros((), np.int64)
+    for name, x in zip("ab", _operands(params, arguments), strict=True):
+        wide = (x - integer(params, f"zero_point_{name}")) << ADD_LEFT_SHIFT
+        total = total + requantize(wide, integer(params, f"multiplier_{name}"), integer(params, f"shift_{name}"))
+    _store(params, arguments, requantize(total, integer(params, "multiplier"), integer(params, "shift")))
+
+
+def _add_table_reference(params: Params, arguments: Arguments) -> None:
+    a, b = _operands(params, arguments)
+    total = array(arguments, "table_a").astype(np.int64)[a] + array(arguments, "table_b").astype(np.int64)[b]
+    multiplier = (integer(params, "multiplier") + 2**32) // 2
+    _store(params, arguments, requantize(total, multiplier, -integer(params, "right")))
+
+
+def _mul_reference(params: Params, arguments: Arguments) -> None:
+    a, b = _operands(params, arguments)
+    product = (a - integer(params, "zero_point_a")) * (b - integer(params, "zero_point_b"))
+    _store(params, arguments, requantize(product, integer(params, "multiplier"), integer(params, "shift")))
+
+
+def _cost(per_element: float, flash_nbytes: int) -> Callable[[OpCall], KernelCost]:
+    def cost(call: OpCall) -> KernelCost:
+        results = math.prod(broadcast(call.operand(0).dims, call.operand(1).dims).sizes)
+        return KernelCost(instructions=results * per_element, flash_nbytes=flash_nbytes)
+
+    return cost
+
+
+def _scaled_down(call: OpCall) -> bool | str:
+    result = add_scalings(call)[2]
+    return result.multiplier == 0 or result.shift <= -1 or f"a shift by {result.shift}"
+
+
+_BOTH = (0, 1)
+
+KERNELS: tuple[Kernel, ...] = (
+    Kernel(
+        "add",
+        "table",
+        ADD_TABLE_S8,
+        (
+            _INT8,
+            BROADCASTS_IN_FEW_LOOPS,
+            Constraint("the sum, 20 bits wider than its operands, is scaled down by more than 2", _scaled_down),
+        ),
+        _prepare_add_table,
+        _cost(16, 2 * 1024 + 150),
+        _add_table_reference,
+        in_place=_BOTH,
+    ),
+    Kernel(
+        "add",
+        "direct",
+        ADD_S8,
+        (_INT8, BROADCASTS_IN_FEW_LOOPS),
+        _prepare_add,
+        _cost(50, 300),
+        _add_reference,
+        in_place=_BOTH,
+    ),
+    Kernel(
+        "mul",
+        "direct",
+        MUL_S8,
+        (_INT8, BROADCASTS_IN_FEW_LOOPS),
+        _prepare_mul,
+        _cost(25, 200),
+        _mul_reference,
+        in_place=_BOTH,
+    ),
+)

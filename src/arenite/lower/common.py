@@ -1,0 +1,52 @@
+"""What families of kernels ask and read alike."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.dtypes import DType
+from arenite.ir.opdef import Constraint, OpCall, signature_text
+from arenite.lower.kernel import OperandRef, PreparedConstant, ResultRef
+from arenite.lower.program import ParamValue
+
+Params = Mapping[str, ParamValue]
+Filled = dict[str, ParamValue]
+"""Parameters, as a kernel's `prepare` fills them in."""
+
+Given = dict[str, OperandRef | ResultRef | PreparedConstant | int | None]
+"""Arguments, as a kernel's `prepare` gives them."""
+
+Arguments = Mapping[str, "npt.NDArray[np.generic] | None"]
+
+
+def dtypes(operands: tuple[DType, ...], result: DType) -> Constraint:
+    """The leading operands and the result have these dtypes."""
+
+    def holds(call: OpCall) -> bool | str:
+        found = tuple(t.dtype for t in call.operands[: len(operands)] if t is not None)
+        return (found == operands and call.results[0].dtype == result) or signature_text(call)
+
+    return Constraint(f"dtypes are ({', '.join(map(str, operands))}) -> {result}", holds)
+
+
+def integer(params: Params, name: str) -> int:
+    """A scalar integer parameter."""
+    value = params[name]
+    assert isinstance(value, int), f"parameter {name} is an integer"
+    return value
+
+
+def integers(params: Params, name: str) -> tuple[int, ...]:
+    """An array of integer parameters."""
+    value = params[name]
+    assert isinstance(value, tuple), f"parameter {name} is an array"
+    return value
+
+
+def array(arguments: Arguments, name: str) -> npt.NDArray[Any]:
+    """An argument that is not null."""
+    value = arguments[name]
+    assert value is not None, f"argument {name} is given"
+    return value
