@@ -54,11 +54,17 @@ def main() -> None:
 
 def arenite(*arguments: str | Path) -> None:
     """Shows and runs one command of the arenite that this Python has; its messages go to the terminal."""
-    print("$ arenite", *arguments, flush=True)
+    print("$ arenite", *map(_short, arguments), flush=True)
     command = Path(sys.executable).with_name("arenite")
     finished = subprocess.run([command, *arguments], check=False)
     if finished.returncode:
         sys.exit(finished.returncode)
+
+
+def _short(argument: str | Path) -> str | Path:
+    """A path below the working folder, from there; anything else as it is."""
+    here = Path.cwd()
+    return argument.relative_to(here) if isinstance(argument, Path) and argument.is_relative_to(here) else argument
 
 
 def simulate(images: NDArray[np.int8], report: Mapping[str, Any], target: str) -> NDArray[np.int8]:

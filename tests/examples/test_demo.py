@@ -1,9 +1,13 @@
 """The demo's figures from a report, complete and with unknown parts."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import demo
 from demo import figures
 
 REPORT: dict[str, Any] = {
@@ -28,3 +32,24 @@ def test_null_is_unknown_and_never_zero(simulation: dict[str, Any] | None) -> No
     assert "unknown (arena 3,000, static 20, stack unknown)" in ram
     assert ("unknown" in instructions) == (simulation is None)
     assert "unknown" in latency
+
+
+@pytest.mark.wheel
+@pytest.mark.zig
+@pytest.mark.unicorn
+def test_the_firmware_reads_the_held_out_digits_as_tflite_micro_does(tmp_path: Path) -> None:
+    script = Path(demo.__file__)
+    finished = subprocess.run(
+        [sys.executable, script, "-o", tmp_path / "digits"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert finished.returncode == 0, finished.stderr
+    said = dict(line.split(maxsplit=1) for line in finished.stdout.splitlines() if line[:14].strip())
+    assert said["TFLite-Micro"] == "every output byte is the same"
+    assert said["accuracy"].startswith("99.17% (357 of 360 ")
+    assert "unknown" not in finished.stdout
+    assert Path(said["report"]).is_file()
