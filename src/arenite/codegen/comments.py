@@ -10,7 +10,7 @@ _UNSAFE = re.compile(r"[^ !-)+->@-\[\]-~]")
 
 
 def comment_text(text: str, limit: int = _MAX_TEXT) -> str:
-    """One line of printable ASCII that is harmless in any C comment; every other character becomes `_`."""
+    """One line of printable ASCII, at most `limit` long and harmless in any C comment; all else becomes `_`."""
     safe = _UNSAFE.sub("_", text[: limit + 1])
     return safe if len(safe) <= limit else f"{safe[: limit - 3]}..."
 

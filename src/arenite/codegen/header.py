@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from arenite._base.ctype import ctype_of
-from arenite.codegen.comments import block_comment
+from arenite.codegen.comments import block_comment, comment_text
 from arenite.codegen.literals import float_literal
 from arenite.codegen.names import Direction, Names
 from arenite.lower.program import Port, Program
@@ -56,7 +56,7 @@ def render_header(program: Program) -> str:
 def port_ctype(port: Port) -> str:
     """C type of a port's elements; lowering has refused ports that have none."""
     ctype = ctype_of(port.dtype)
-    assert ctype is not None, f"port '{port.name}' has a C type"
+    assert ctype is not None, f"port '{comment_text(port.name, 90)}' has a C type"
     return ctype
 
 
@@ -75,7 +75,9 @@ def _ports(direction: Direction, ports: tuple[Port, ...], names: Names) -> Itera
     for index, port in enumerate(ports):
         prefix = names.macro(f"{direction}_{index}")
         shape = ", ".join(map(str, port.shape))
-        yield from block_comment([f"{direction.capitalize()} {index}: '{port.name}', {port.dtype}[{shape}]."])
+        yield from block_comment(
+            [f"{direction.capitalize()} {index}: '{comment_text(port.name, 90)}', {port.dtype}[{shape}]."]
+        )
         yield f"#define {prefix}_NBYTES {port.nbytes}"
         yield f"#define {prefix}_NELEM {port.nelem}"
         yield f"#define {prefix}_RANK {len(port.shape)}"

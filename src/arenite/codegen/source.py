@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from arenite.codegen.comments import block_comment
+from arenite.codegen.comments import block_comment, comment_text
 from arenite.codegen.header import port_ctype
 from arenite.codegen.literals import literal
 from arenite.codegen.names import Direction, Names
@@ -10,6 +10,7 @@ from arenite.kernels.manifest import Argument, Field, KernelInfo, Role
 from arenite.lower.program import BufferRef, ConstantRef, KernelCall, ParamValue, Port, Program
 
 _MAX_ORIGINS = 12
+_MAX_NAME = 90
 
 
 def render_source(program: Program, manifests: Mapping[str, KernelInfo]) -> str:
@@ -58,8 +59,9 @@ def _layer(program: Program, names: Names, info: KernelInfo, index: int, call: K
 
 
 def _layer_comment(program: Program, index: int, call: KernelCall) -> Iterator[str]:
-    yield f"Layer {index}: {call.op} '{call.name}', {call.macs:,} MACs."
-    origin = [f"'{name}'" for name in call.origin[:_MAX_ORIGINS]]
+    macs = f", {call.macs:,} MACs" if call.macs else ""
+    yield f"Layer {index}: {call.op} '{comment_text(call.name, _MAX_NAME)}'{macs}."
+    origin = [f"'{comment_text(name, _MAX_NAME)}'" for name in call.origin[:_MAX_ORIGINS]]
     if len(call.origin) > _MAX_ORIGINS:
         origin.append(f"and {len(call.origin) - _MAX_ORIGINS} more")
     if origin and call.origin != (call.name,):
