@@ -83,7 +83,7 @@ class UnionKind:
 
 @dataclass(frozen=True)
 class VectorKind:
-    item: "Scalar | EnumKind | StringKind | TableKind"
+    item: "Scalar | EnumKind | TableKind"
 
 
 Kind = Scalar | EnumKind | StringKind | TableKind | UnionKind | VectorKind
@@ -157,11 +157,6 @@ class Record:
         value = self.get(name)
         assert isinstance(value, (int, np.integer)), name
         return int(value)
-
-    def real(self, name: str) -> float:
-        value = self.get(name)
-        assert isinstance(value, (int, float)), name
-        return float(value)
 
     def flag(self, name: str) -> bool:
         return bool(self.integer(name))
@@ -254,7 +249,10 @@ def _parse_table(
             kind: Kind = unions[match["kind"]]
         else:
             item = _parse_kind(match["kind"], names, enums)
-            kind = VectorKind(item) if match["vector"] else item
+            kind = item
+            if match["vector"]:
+                assert not isinstance(item, StringKind), f"{name}: vectors of strings are not needed"
+                kind = VectorKind(item)
         fields.append(Field(match["name"], slot, kind, _parse_default(match["default"], kind)))
         slot += 1
     return Table(name, tuple(fields), slot)

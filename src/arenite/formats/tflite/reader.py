@@ -43,6 +43,7 @@ class Reader:
     """Reads one file.
 
     Attributes:
+        n_tables: how many tables were visited.
         unknown_fields: `Table slot n` for fields that the file has and the schema does not.
     """
 
@@ -51,7 +52,7 @@ class Reader:
         self._schema = schema
         self._what = what
         self._budget = 2 * len(data) + (1 << 16)
-        self._tables = 0
+        self.n_tables = 0
         self._path: list[str] = []
         self.unknown_fields: dict[str, None] = {}
 
@@ -100,10 +101,12 @@ class Reader:
             raise self._fail(position, "objects that do not overlap", "shared ones, more than twice the file in all")
 
     def _table(self, table: Table, position: int) -> Record:
-        self._tables += 1
-        if self._tables > MAX_TABLES:
+        self.n_tables += 1
+        if self.n_tables > MAX_TABLES:
             raise self._fail(position, f"at most {MAX_TABLES} objects", "more")
         vtable = position - self._unsigned(Scalar.INT32, position)
+        if not 0 <= vtable <= len(self._data) - 4:
+            raise self._fail(position, "an offset to a vtable in the file", f"one that leads to {vtable}")
         vtable_nbytes = self._unsigned(Scalar.UINT16, vtable)
         table_nbytes = self._unsigned(Scalar.UINT16, vtable + 2)
         if vtable_nbytes < 4 or vtable_nbytes % 2 or vtable + vtable_nbytes > len(self._data):
@@ -186,9 +189,6 @@ class Reader:
 
     def _vector(self, kind: VectorKind, position: int) -> object:
         match kind.item:
-            case StringKind():
-                start, count = self._extent(position, 4, "strings")
-                return tuple(self._string(self._follow(start + 4 * i)) for i in range(count))
             case TableKind(name):
                 start, count = self._extent(position, 4, "tables")
                 return self._records(self._schema.tables[name], start, count)

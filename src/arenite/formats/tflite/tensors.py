@@ -1,5 +1,6 @@
 """Tensors of a subgraph: types, constants and facts, every problem collected."""
 
+import math
 from dataclasses import dataclass
 
 from arenite._base.dtypes import DType
@@ -75,9 +76,10 @@ class TensorReader:
     def _read(self, record: Record, index: int, name: str | None) -> Tensor:
         dtype, shape = self._dtype(record), self._shape(record)
         type_ = TensorType(dtype, shape)
-        if dtype is not DType.STRING and type_.nbytes > MAX_TENSOR_NBYTES:
+        nbytes = math.prod(dim or 1 for dim in shape) * dtype.itemsize
+        if nbytes > MAX_TENSOR_NBYTES:
             raise ValueError(
-                f"its shape {list(shape)} of {dtype} is too large: {type_.nbytes} bytes of memory, "
+                f"its shape {list(shape)} of {dtype} is too large: {nbytes} bytes of memory, "
                 f"where at most {MAX_TENSOR_NBYTES} are possible"
             )
         self._refuse_what_is_not_dense(record)

@@ -1,6 +1,7 @@
 """Text and message helpers that import and export share."""
 
 from collections.abc import Iterable
+from itertools import islice
 
 from arenite._base.errors import ModelError
 
@@ -9,8 +10,11 @@ _MAX_SHOWN = 80
 
 
 def clean(text: str) -> str:
-    r"""Text as it can be printed: bytes that were no UTF-8 become `\xNN`."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    r"""Text as it can be printed: bytes that were no UTF-8, and control characters, become `\xNN`."""
+    if text.isprintable():
+        return text
+    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def shown(text: str | None) -> str:
@@ -27,8 +31,9 @@ def raise_for(problems: Iterable[str]) -> None:
     Raises:
         ModelError: the problems, the first so many of them.
     """
-    found = list(problems)
+    remaining = iter(problems)
+    found = list(islice(remaining, _MAX_PROBLEMS))
     if not found:
         return
-    rest = len(found) - _MAX_PROBLEMS
-    raise ModelError(found[:_MAX_PROBLEMS] + ([f"... and {rest} more problems of this kind"] if rest > 0 else []))
+    rest = sum(1 for _ in remaining)
+    raise ModelError(found + ([f"... and {rest} more problems of this kind"] if rest else []))

@@ -59,9 +59,6 @@ class _Writer:
             case TableKind() | UnionKind():
                 assert isinstance(value, Record)
                 return self.record(value)
-            case VectorKind(StringKind()):
-                assert isinstance(value, tuple)
-                return self._offsets([self._string(item) for item in value])
             case VectorKind(TableKind()):
                 assert isinstance(value, tuple)
                 return self._offsets([self.record(item) for item in value])

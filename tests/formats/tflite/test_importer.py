@@ -1,0 +1,472 @@
+"""Import of small files: what becomes of each part, and what each damage is called."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arenite._base.dtypes import DType
+from arenite._base.errors import ModelError
+from arenite.formats.tflite import TfliteDetails, export_model, import_model, stored_names
+from arenite.ir.attrs import Activation, Attrs, ForeignAttrs, Padding
+from arenite.ir.model import Model
+from arenite.ir.types import Quantization, TensorType
+from arenite.ops.conv import Conv2dAttrs
+from formats.tflite import small
+from formats.tflite.small import SCHEMA, buffer, code, file, one_op, operator, quantization, subgraph, tensor
+
+
+def problems(data: bytes) -> tuple[str, ...]:
+    with pytest.raises(ModelError) as caught:
+        import_model(data, "m")
+    return caught.value.problems
+
+
+def details(model: Model) -> TfliteDetails:
+    assert isinstance(model.details, TfliteDetails)
+    return model.details
+
+
+def conv_file(**values: Any) -> bytes:
+    options = SCHEMA.record("Conv2DOptions", padding=1, stride_w=2, stride_h=3, fused_activation_function=3)
+    weights = quantization([0.5, 0.25, 0.125], [0, 0, 0])
+    tensors = [
+        tensor("x", (1, 8, 8, 2), quantization=quantization([0.1], [-3])),
+        tensor("w", (3, 1, 1, 2), buffer=1, quantization=weights),
+        tensor("y", (1, 3, 4, 3), quantization=quantization([0.2], [4])),
+    ]
+    data = buffer(np.arange(6, dtype=np.int8).tobytes())
+    values = {"version": 3, "builtin_options": options, **values}
+    return one_op("CONV_2D", tensors, [0, 1, -1], [data], **values)
+
+
+def test_a_convolution() -> None:
+    data = conv_file()
+    graph = import_model(data, "m").graph
+    (node,) = graph.nodes
+    assert (node.op, node.name, node.origin) == ("conv2d", "y", ("y",))
+    assert node.attrs == Conv2dAttrs((3, 2), (1, 1), Padding.VALID, Activation.RELU6)
+    scale = float(np.float32(0.1))
+    assert graph.inputs[0].type == TensorType(DType.INT8, (1, 8, 8, 2), Quantization.per_tensor(scale, -3))
+    weights = node.operand(1)
+    assert weights.type.quantization == Quantization((0.5, 0.25, 0.125), (0, 0, 0), axis=0)
+    assert weights.constant is not None
+    assert weights.constant.tolist() == np.arange(6).reshape(3, 1, 1, 2).tolist()
+    assert node.operands[2] is None
+    assert graph.outputs == [node.result]
+
+
+def test_constants_are_read_only_views_of_the_file() -> None:
+    data = conv_file()
+    weights = next(import_model(data, "m").graph.nodes).operand(1).constant
+    assert weights is not None
+    assert np.shares_memory(weights, np.frombuffer(data, np.uint8))
+    assert not weights.flags.writeable
+
+
+def test_an_unknown_operator_is_kept() -> None:
+    options = SCHEMA.record("LeakyReluOptions", alpha=0.5)
+    data = one_op("LEAKY_RELU", [tensor("x", (4,)), tensor("y", (4,))], [0], version=77, builtin_options=options)
+    (node,) = import_model(data, "m").graph.nodes
+    assert node.op == "tflite.LEAKY_RELU"
+    assert node.attrs == ForeignAttrs((("operator_version", 77), ("options", "LeakyReluOptions"), ("alpha", 0.5)))
+
+
+def test_an_operator_newer_than_the_schema_is_kept() -> None:
+    data = one_op(1234, [tensor("x", (4,)), tensor("y", (4,))], [0])
+    model = import_model(data, "m")
+    (node,) = model.graph.nodes
+    assert node.op == "tflite.BUILTIN_1234"
+    assert export_model(model) == export_model(import_model(export_model(model), "m"))
+
+
+def test_a_custom_operator_is_kept_with_its_options() -> None:
+    custom = np.frombuffer(b"\x01\xff\x00", np.uint8)
+    tensors = [tensor("x", (4,)), tensor("y", (4,))]
+    data = one_op("CUSTOM", tensors, [0], custom="My Op\n", custom_options=custom)
+    (node,) = import_model(data, "m").graph.nodes
+    assert node.op == r"tflite.custom.My_Op_n"
+    assert isinstance(node.attrs, ForeignAttrs)
+    assert node.attrs.as_mapping()["custom_code"] == b"My Op\n"
+    assert node.attrs.as_mapping()["custom_options"] == b"\x01\xff\x00"
+
+
+def test_intermediate_tensors_are_kept() -> None:
+    tensors = [
+        tensor("x", (4,)),
+        tensor("cell", (7,), "INT16", quantization=quantization([0.5], [3])),
+        tensor("y", (4,)),
+    ]
+    data = one_op("LSTM", tensors, [0], intermediates=np.array([1, -1], np.int32))
+    model = import_model(data, "m")
+    (node,) = model.graph.nodes
+    assert isinstance(node.attrs, ForeignAttrs)
+    cell = ("cell", DType.INT16, (7,), (0.5,), (3,), None)
+    assert node.attrs.as_mapping()["intermediates"] == (cell, None)
+    (again,) = import_model(export_model(model), "m").graph.nodes
+    assert again.attrs == node.attrs
+
+
+@pytest.mark.parametrize("option", [{"weights_format": 1}, {"quant_spec": np.array([1], np.uint8)}])
+def test_an_option_that_our_op_cannot_express_keeps_the_operator_foreign(option: dict[str, Any]) -> None:
+    tensors = [tensor("x", (1, 4), "FLOAT32"), tensor("w", (2, 4), "FLOAT32", buffer=1), tensor("y", (1, 2), "FLOAT32")]
+    options = SCHEMA.record("FullyConnectedOptions", **option)
+    data = one_op("FULLY_CONNECTED", tensors, [0, 1], [buffer(bytes(32))], builtin_options=options)
+    model = import_model(data, "m")
+    (node,) = model.graph.nodes
+    assert node.op == "tflite.FULLY_CONNECTED"
+    (name,) = option
+    assert details(model).notes == (
+        f"operator 0 (FULLY_CONNECTED) was kept as it is: Arenite does not have its {name}",
+    )
+
+
+def test_options_without_meaning_for_us_are_written_back() -> None:
+    options = SCHEMA.record("AddOptions", pot_scale_int16=False, fused_activation_function=1)
+    tensors = [tensor("x", (4,), "INT32"), tensor("y", (4,), "INT32")]
+    model = import_model(one_op("ADD", tensors, [0, 0], version=2, builtin_options=options), "m")
+    (facts,) = details(model).main.operators
+    assert (facts.options, facts.version) == ((("pot_scale_int16", False),), 2)
+    assert details(import_model(export_model(model), "m")).main.operators == (facts,)
+
+
+def test_names_that_are_missing_empty_or_taken() -> None:
+    names = ["x", "x", "", None, "x_1", "a\x1b[0m\n", b"\xff".decode("utf-8", "surrogateescape")]
+    tensors = [tensor(name, (4,)) for name in names]
+    indices = list(range(len(names)))
+    model = import_model(file([subgraph(tensors, [], indices, indices[::-1])], []), "m")
+    found = [value.name for value in model.graph.inputs]
+    assert found == ["x", "x_2", "tensor", "tensor_1", "x_1", "a\\x1b[0m\\n", "\\xff"]
+    assert stored_names(model)[0] == tuple(name or "" for name in names)
+    assert stored_names(model)[1] == tuple(name or "" for name in names)[::-1]
+    again = import_model(export_model(model), "m")
+    assert [value.name for value in again.graph.inputs] == found
+    assert stored_names(again) == stored_names(model)
+    assert details(again) == details(model)
+
+
+def test_everything_beside_the_graph_survives() -> None:
+    shapes = {"shape_signature": np.array([-1, 4], np.int32), "has_rank": True}
+    first = tensor(
+        "x", (1, 4), "FLOAT32", quantization=quantization([0.5], [1], min=np.array([-1], np.float32)), **shapes
+    )
+    graph = subgraph([first, tensor("y", (1, 4), "FLOAT32")], [operator(0, [0], [1])], [0], [1], "serving")
+    other = subgraph([tensor("a", (2,))], [], [0], [0], None)
+    entry = (
+        SCHEMA.record("TensorMap", name="in", tensor_index=0),
+        SCHEMA.record("TensorMap", name="out", tensor_index=1),
+    )
+    signature = SCHEMA.record(
+        "SignatureDef", signature_key="predict", inputs=entry[:1], outputs=entry[1:], subgraph_index=0
+    )
+    metadata = SCHEMA.record("Metadata", name="min_runtime_version", buffer=1)
+    data = file(
+        [graph, other],
+        [code("RELU")],
+        [buffer(b"1.5.0"), buffer(b"old")],
+        description="a \u00e9",
+        signature_defs=(signature,),
+        metadata=(metadata,),
+        metadata_buffer=np.array([2], np.int32),
+    )
+    model = import_model(data, "m")
+    found = details(model)
+    assert found.description == "a \u00e9"
+    assert found.metadata == (("min_runtime_version", b"1.5.0"),)
+    assert found.metadata_buffers == (b"old",)
+    assert [(s.key, s.inputs, s.outputs) for s in found.signatures] == [("predict", (("in", "x"),), (("out", "y"),))]
+    assert [len(s.graph.inputs) for s in found.subgraphs] == [1]
+    assert model.graph.inputs[0].type == TensorType(DType.FLOAT32, (1, 4))
+    fact = found.main.tensors[0]
+    assert (fact.shape_signature, fact.has_rank, fact.minimum) == ((-1, 4), True, (-1.0,))
+    assert fact.idle_quantization == ((0.5,), (1,))
+    assert found.notes == ("tensor 0 'x': dynamic dimensions were frozen to [1, 4]",)
+    again = details(import_model(export_model(model), "m"))
+    assert again.main == found.main
+    assert (again.description, again.metadata, again.metadata_buffers) == (
+        found.description,
+        found.metadata,
+        found.metadata_buffers,
+    )
+    assert again.signatures == found.signatures
+    assert again.subgraphs[0].facts == found.subgraphs[0].facts
+
+
+def test_buffers_behind_the_flatbuffer() -> None:
+    tensors = [tensor("x", (1, 4), "FLOAT32"), tensor("b", (4,), "FLOAT32", buffer=1), tensor("y", (1, 4), "FLOAT32")]
+    values = np.arange(4, dtype=np.float32)
+
+    def build(offset: int) -> bytes:
+        return one_op("ADD", tensors, [0, 1], [buffer(None, offset=offset, size=16)])
+
+    inside = build(2)
+    data = build(len(inside)) + values.tobytes()
+    (node,) = import_model(data, "m").graph.nodes
+    assert node.operand(1).constant is not None
+    assert np.array_equal(node.operand(1).constant, values)  # type: ignore[arg-type]
+    (problem,) = problems(data[:-1])
+    assert problem == (f"tensor 1 'b': expected 16 bytes at byte {len(inside)}, but the file has {len(data) - 1} bytes")
+
+
+def test_state() -> None:
+    tensors = [tensor("x", (4,)), tensor("s", (4,), is_variable=True), tensor("y", (4,))]
+    model = import_model(one_op("SVDF", tensors, [0, 1]), "m")
+    (node,) = model.graph.nodes
+    assert node.operand(1).is_variable
+    assert not node.operand(1).is_constant
+    (again,) = import_model(export_model(model), "m").graph.nodes
+    assert again.operand(1).is_variable
+
+
+def test_int4_weights() -> None:
+    tensors = [tensor("x", (1, 3)), tensor("w", (1, 3), "INT4", buffer=1), tensor("y", (1, 1))]
+    options = SCHEMA.record("FullyConnectedOptions")
+    data = one_op("FULLY_CONNECTED", tensors, [0, 1], [buffer(b"\xf8\x07")], builtin_options=options)
+    model = import_model(data, "m")
+    (node,) = model.graph.nodes
+    assert node.operand(1).constant is not None
+    assert node.operand(1).constant.astype(int).tolist() == [[-8, -1, 7]]  # type: ignore[union-attr]
+    assert b"\xf8\x07" in export_model(model)
+
+
+# What each damage is called
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ({"shape": (1, -4)}, "tensor 0 'x': expected dimensions of at least 0, found the shape [1, -4]"),
+        ({"shape": (1,) * 33}, "tensor 0 'x': expected a rank of at most 32, found 33"),
+        (
+            {"shape": (1 << 20, 1 << 20)},
+            "tensor 0 'x': its shape [1048576, 1048576] of float32 is too large: 4398046511104 bytes of memory, where "
+            "at most 2147483647 are possible",
+        ),
+        ({"shape": (0, 2**31 - 1, 2**31 - 1)}, "tensor 0 'x': its shape [0, 2147483647, 2147483647] of float32 is too"),
+        ({"buffer": 9999}, "tensor 0 'x': buffer 9999 does not exist: the file has 1 buffers"),
+        ({"dtype": "INT2"}, "tensor 0 'x': its element type INT2 is not one that Arenite has"),
+        ({"dtype": "VARIANT"}, "tensor 0 'x': its element type VARIANT is not one that Arenite has"),
+        ({"sparsity": SCHEMA.record("SparsityParameters")}, "tensor 0 'x': it is sparse, which Arenite does not read"),
+        ({"external_buffer": 1}, "tensor 0 'x': its data is in another file"),
+        ({"variant_tensors": (SCHEMA.record("VariantSubType"),)}, "tensor 0 'x': it is a variant tensor"),
+        ({"name": "n" * 500, "shape": (-1,)}, f"tensor 0 '{'n' * 80}...': expected dimensions"),
+        ({"name": "\x07\n", "shape": (-1,)}, r"tensor 0 '\x07\n': expected dimensions"),
+        ({"name": None, "shape": (-1,)}, "tensor 0 (no name): expected dimensions"),
+    ],
+)
+def test_bad_tensors(first: dict[str, Any], expected: str) -> None:
+    (problem,) = problems(small.relu(**first))
+    assert problem.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        (quantization([0.5, 0.5], [0], 1), "expected as many zero points as scales (2), found 1"),
+        (
+            quantization([0.5, 0.5], [0, 0], 1),
+            "expected one scale or one for each slice along dimension 1 of [1, 4], found 2",
+        ),
+        (quantization([0.5, 0.5], [0, 0], -1), "expected one scale or one for each slice along dimension -1 of [1, 4]"),
+        (quantization([0.5, 0.5], [0, 0], 2), "expected one scale or one for each slice along dimension 2 of [1, 4]"),
+        (quantization([0.0], [0]), "expected scales that are finite and > 0, found 0.0"),
+        (quantization([-1.0], [0]), "expected scales that are finite and > 0, found -1.0"),
+        (quantization([math.inf], [0]), "expected scales that are finite and > 0, found inf"),
+        (quantization([math.nan], [0]), "expected scales that are finite and > 0, found nan"),
+        (quantization([1.0], [128]), "expected zero points of int8 in [-128, 127], found 128"),
+        (quantization([1.0], [-(2**40)]), "expected zero points of int8 in [-128, 127], found -1099511627776"),
+        (
+            SCHEMA.record("QuantizationParameters", details=SCHEMA.record("BlockwiseQuantization")),
+            "its quantization is a BlockwiseQuantization, which Arenite does not have",
+        ),
+    ],
+)
+def test_bad_quantization(parameters: Any, expected: str) -> None:
+    (problem,) = problems(small.relu(dtype="INT8", quantization=parameters))
+    assert problem.startswith(f"tensor 0 'x': {expected}")
+
+
+def test_every_bad_tensor_is_named_at_once() -> None:
+    tensors = [tensor("x", (4,), buffer=7), tensor("u", (4,)), tensor("v", (4,), buffer=8), tensor("y", (-4,))]
+    found = problems(file([subgraph(tensors, [], [0], [3])] * 2, []))
+    expected = [f"{where}tensor {i} '{n}'" for where in ("", "subgraph 1: ") for i, n in ((0, "x"), (2, "v"), (3, "y"))]
+    assert [text.split(": ", 2 if text.startswith("sub") else 1)[:-1] for text in found] == [
+        text.split(": ") for text in expected
+    ]
+
+
+def test_many_problems_are_counted_not_listed() -> None:
+    found = problems(file([subgraph([tensor("t", (-1,))] * 200, [], [0], [0])], []))
+    assert len(found) == 51
+    assert found[-1] == "... and 150 more problems of this kind"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "operators", "expected"),
+    [
+        ([5], [1], [], ["the graph's inputs: tensor 5 does not exist: the subgraph has 3 tensors"]),
+        ([-1], [1], [], ["the graph's inputs: tensor -1 does not exist: the subgraph has 3 tensors"]),
+        ([0], [-1], [], ["the graph's outputs: tensor -1 does not exist: the subgraph has 3 tensors"]),
+        (
+            [0],
+            [1],
+            [operator(0, [0, 77], [1]), operator(4, [0], [2])],
+            [
+                "operator 0 (RELU): operands: tensor 77 does not exist: the subgraph has 3 tensors",
+                "operator 1: operator code 4 does not exist: the file has 2",
+            ],
+        ),
+        ([0], [1], [operator(0, [0], [-1])], ["operator 0 (RELU): results: tensor -1 does not exist"]),
+        ([0], [1], [operator(1, [-2], [1])], ["operator 0 (CUSTOM 'Op'): operands: tensor -2 does not exist"]),
+        ([0, 0], [0], [], ["tensor 0 'x' is 2 inputs of the graph; expected it once"]),
+        (
+            [0],
+            [1],
+            [operator(0, [2], [1])],
+            ["tensor 2 'z': operator 0 (RELU) reads it, but it has no data, is no input, and no operator computes it"],
+        ),
+        (
+            [0],
+            [1],
+            [],
+            ["tensor 1 'y': it is an output of the graph, but it has no data, is no input, and no operator"],
+        ),
+        (
+            [0],
+            [1],
+            [operator(0, [2], [1]), operator(0, [0], [2])],
+            ["tensor 2 'z': operator 0 (RELU) reads it before operator 1 (RELU) computes it"],
+        ),
+        (
+            [0],
+            [1],
+            [operator(0, [1], [1])],
+            ["tensor 1 'y': operator 0 (RELU) reads it before operator 0 (RELU) computes it"],
+        ),
+        (
+            [0],
+            [1],
+            [operator(0, [0], [1]), operator(0, [0], [1]), operator(0, [0], [0])],
+            [
+                "tensor 1 'y' has a value already where operator 1 (RELU) computes it",
+                "tensor 0 'x' has a value already where operator 2 (RELU) computes it",
+            ],
+        ),
+    ],
+)
+def test_bad_wiring(inputs: list[int], outputs: list[int], operators: list[Any], expected: list[str]) -> None:
+    tensors = [tensor(name, (4,)) for name in "xyz"]
+    data = file([subgraph(tensors, operators, inputs, outputs)], [code("RELU"), code("CUSTOM", custom="Op")])
+    found = problems(data)
+    assert len(found) == len(expected)
+    for text, start in zip(found, expected, strict=True):
+        assert text.startswith(start)
+
+
+def test_an_input_with_data() -> None:
+    tensors = [tensor("x", (4,), buffer=1)]
+    assert problems(file([subgraph(tensors, [], [0], [0])], [], [buffer(bytes(4))])) == (
+        "tensor 0 'x' is an input of the graph and has data",
+    )
+
+
+def test_data_of_the_wrong_size() -> None:
+    tensors = [tensor("x", (4,)), tensor("c", (4,), "INT32", buffer=1), tensor("y", (4,))]
+    assert problems(one_op("ADD", tensors, [0, 1], [buffer(bytes(15))])) == (
+        "tensor 1 'c': expected 16 bytes of data for 4 elements of int32, found 15",
+    )
+
+
+def test_an_operator_version_from_the_future() -> None:
+    assert problems(conv_file(version=99)) == (
+        "operator 0 (CONV_2D) has version 99; Arenite knows CONV_2D up to version 8: convert the model for an older "
+        "runtime, or use a newer Arenite",
+    )
+
+
+def test_options_of_another_operator() -> None:
+    assert problems(conv_file(builtin_options=SCHEMA.record("Pool2DOptions"))) == (
+        "operator 0 (CONV_2D): expected options of the kind Conv2DOptions, found Pool2DOptions",
+    )
+
+
+def test_an_option_without_meaning() -> None:
+    assert problems(conv_file(builtin_options=SCHEMA.record("Conv2DOptions", padding=9))) == (
+        "operator 0 (CONV_2D): option padding: expected one of SAME, VALID, found 9",
+    )
+
+
+def test_two_kinds_of_options() -> None:
+    options = {
+        "builtin_options": SCHEMA.record("AbsOptions"),
+        "builtin_options2": SCHEMA.record("DilateOptions"),
+    }
+    assert problems(one_op("ABS", [tensor("x", (4,)), tensor("y", (4,))], [0], **options)) == (
+        "operator 0 (ABS): it has two kinds of options, AbsOptions and DilateOptions",
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"version": 2}, "expected TFLite schema version 3, found 2"),
+        ({"external_buffers": (SCHEMA.record("ExternalBuffer"),)}, "the model keeps data in other files"),
+        (
+            {"metadata": (SCHEMA.record("Metadata", name="m", buffer=5),)},
+            "metadata 'm': buffer 5 does not exist: the file has 1 buffers",
+        ),
+        ({"metadata_buffer": np.array([-1], np.int32)}, "metadata without a name: buffer -1 does not exist"),
+        (
+            {"signature_defs": (SCHEMA.record("SignatureDef", signature_key="s", subgraph_index=3),)},
+            "signature 's': subgraph 3 does not exist: the file has 1",
+        ),
+        (
+            {
+                "signature_defs": (
+                    SCHEMA.record("SignatureDef", inputs=(SCHEMA.record("TensorMap", name="i", tensor_index=4),)),
+                )
+            },
+            "signature (no name): inputs 'i': tensor 4 does not exist: the subgraph has 1 tensors",
+        ),
+    ],
+)
+def test_bad_models(values: dict[str, Any], expected: str) -> None:
+    (problem,) = problems(file([subgraph([tensor("x", (4,))], [], [0], [0])], [], **values))
+    assert problem.startswith(expected)
+
+
+def test_no_subgraph() -> None:
+    assert problems(file([], [])) == ("expected at least one subgraph, found none",)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("n01_tflite_eight_bytes", ["truncated", "8 bytes"]),
+        ("n02_tflite_buffer_index_out_of_range", ["'w'", "9999"]),
+        ("n03_tflite_op_input_index_out_of_range", ["FULLY_CONNECTED", "77"]),
+        ("n05_tflite_truncated_file", ["truncated or is not a TFLite model"]),
+        ("n07_tflite_absurd_shape", ["'x'", "1048576", "too large", "memory"]),
+        ("n12_op_version_from_the_future", ["FULLY_CONNECTED", "99", "13"]),
+    ],
+)
+def test_the_shared_cases_that_must_be_refused(shared: Path, case: str, words: list[str]) -> None:
+    (problem,) = problems((shared / "cases" / "cases" / case / "model.tflite").read_bytes())
+    for word in words:
+        assert word in problem
+
+
+@pytest.mark.shared
+def test_dead_operators_are_imported_and_orphans_are_not(shared: Path) -> None:
+    data = (shared / "cases" / "cases" / "t36_dead_ops_and_orphan_buffers" / "model.tflite").read_bytes()
+    model = import_model(data, "m")
+    assert sorted(node.op for node in model.graph.nodes) == ["fully_connected", "logistic", "mul"]
+    assert len(export_model(model)) < len(data) + 64
+
+
+def test_attributes_without_options_are_defaults() -> None:
+    (node,) = import_model(small.relu(), "m").graph.nodes
+    assert node.attrs == Attrs()
