@@ -87,7 +87,9 @@ class Interpreter:
                 define(value, array)
         for node in self.graph.nodes:
             operands = [None if value is None else self._read(value, live) for value in node.operands]
-            results = execute(node, self._registry[node.op], operands)
+            # NaN and infinity are values as others are; numpy would warn of them.
+            with np.errstate(all="ignore"):
+                results = execute(node, self._registry[node.op], operands)
             if any(value in self._state for value in node.present_operands):
                 # The result may be a view of state that a later node changes.
                 results = tuple(array.copy() for array in results)

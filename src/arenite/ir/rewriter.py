@@ -82,15 +82,20 @@ class Rewriter:
             new in self.graph.inputs or new in self.graph.outputs or new.is_variable
         )
 
-    def replace_value(self, old: Value, new: Value) -> None:
+    def replace_value(self, old: Value, new: Value, *, take_name: bool = False) -> None:
         """Let every reader of `old`, and the graph's outputs, read `new`. A graph output keeps its name.
+
+        Args:
+            old: the value to replace.
+            new: a value of the same type and meaning.
+            take_name: whether `new` is called as `old` was even if that is no output.
 
         Raises:
             ValueError: it cannot keep it (see `may_replace`).
         """
         if not self.may_replace(old, new):
             raise ValueError(f"output %{old.name} would lose its name to %{new.name}")
-        if old in self.graph.outputs:
+        if take_name or old in self.graph.outputs:
             self.swap_names(old, new)
         for use in old.uses:
             self.graph._set_operand(use.node, use.index, new)
@@ -109,12 +114,16 @@ class Rewriter:
             if value.uses or value in self.graph.outputs:
                 raise ValueError(f"cannot erase '{node.name}': its result %{value.name} is still read")
         self.graph._remove(node)
+        for region in node.regions:
+            _discard(region)
         self.changed += 1
 
-    def replace(self, node: Node, values: Sequence[Value], *, carry_to: Iterable[Node] = ()) -> None:
+    def replace(
+        self, node: Node, values: Sequence[Value], *, carry_to: Iterable[Node] = (), take_names: bool = False
+    ) -> None:
         """Put `values` in the place of the node's results and erase it; `carry_to` inherit its origin."""
         for old, new in zip(node.results, values, strict=True):
-            self.replace_value(old, new)
+            self.replace_value(old, new, take_name=take_names)
         for heir in carry_to:
             self.add_origin(heir, node.origin)
         self.erase(node)
@@ -126,3 +135,11 @@ class Rewriter:
         self.graph._insert(node, before)
         assert node.results is results
         self.changed += 1
+
+
+def _discard(graph: Graph) -> None:
+    """Take a nested graph apart, so that it reads no values of the graphs around it any more."""
+    for node in graph.nodes:
+        for region in node.regions:
+            _discard(region)
+        graph._remove(node)

@@ -1,0 +1,208 @@
+"""Canonicalization: of several ways to say the same, the shortest."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from arenite._base.remarks import Reason
+from arenite.ir.attrs import Activation
+from arenite.ir.graph import Node, Value
+from arenite.ir.opdef import NotApplicable, Trait
+from arenite.ir.pattern import Mismatch
+from arenite.ops.movement import ConcatenationAttrs
+from arenite.passes.base import Pass, Work
+from arenite.passes.clamps import CLAMPS, both
+
+SIMPLER_ATTRS = Reason("simpler-attributes", "the attributes of {subject} became {attrs}")
+SIMPLE_ATTRS = Reason("simple-attributes", "the attributes of {subject} have no simpler form")
+REMOVED = Reason("no-op", "{subject} gives its operand unchanged ({why}), so it was removed")
+SHORTCUT = Reason("reads-through", "{subject} reads %{value} instead, since the {op} between makes no difference")
+CHANGES_TYPE = Reason("changes-type", "{subject} turns {before} into {after}")
+OUTPUT_NAME = Reason("output-name", "{subject} changes nothing, but gives the output %{output} of the graph its name")
+NOT_OF_VIEW = Reason("not-of-view", "{subject} reads %{value}, which comes from no op that only reshapes")
+NOT_OF_ACTIVATION = Reason("not-of-activation", "{subject} reads %{value}, which comes from no activation")
+CLAMPS_DIFFER = Reason("clamps-differ", "no single activation does what {first} and {second} do together")
+RESCALES = Reason("rescales", "the activations {subject} and '{first}' have operands and results of different types")
+PADDINGS_UNKNOWN = Reason("paddings-unknown", "the paddings of {subject} are not constant")
+PADS = Reason("pads", "{subject} adds elements")
+SEVERAL = Reason("several-values", "{subject} joins {count} values")
+ACTIVATES = Reason("has-activation", "{subject} also applies {activation}")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A rule changed the graph."""
+
+    reason: Reason
+    arguments: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One simplification.
+
+    Attributes:
+        concerns: whether a node is worth a verdict.
+        attempt: makes the change, or says why not.
+    """
+
+    concerns: Callable[[Node, Work], bool]
+    attempt: Callable[[Node, Work], Done | Mismatch]
+
+
+def _by_op(op: str) -> Callable[[Node, Work], bool]:
+    return lambda node, work: node.op == op
+
+
+def _by_trait(trait: Trait) -> Callable[[Node, Work], bool]:
+    return lambda node, work: node.op in work.registry and work.registry[node.op].has(trait)
+
+
+def _is_clamp(node: Node, work: Work) -> bool:
+    return node.op in CLAMPS and _by_trait(Trait.ACTIVATION)(node, work)
+
+
+def _remove(node: Node, work: Work, why: str) -> Done | Mismatch:
+    """Let the node's readers read its operand 0, if that is of the same type."""
+    source, result = node.operand(0), node.result
+    if source.type != result.type:
+        return Mismatch(CHANGES_TYPE, {"before": source.type, "after": result.type})
+    if not work.rewriter.may_replace(result, source):
+        return Mismatch(OUTPUT_NAME, {"output": result.name})
+    readers = [use.node for use in result.uses]
+    heirs = readers if source.producer is None else [source.producer]
+    work.rewriter.replace(node, [source], carry_to=heirs)
+    return Done(REMOVED, {"why": why})
+
+
+def _read_through(node: Node, source: Value, work: Work) -> Done:
+    between = node.operand(0).producer
+    assert between is not None
+    work.rewriter.set_operand(node, 0, source)
+    work.rewriter.add_origin(node, between.origin)
+    return Done(SHORTCUT, {"value": source.name, "op": between.op})
+
+
+def _facet(node: Node, work: Work) -> Done | Mismatch:
+    facet = work.registry[node.op].canonicalize
+    attrs = None if isinstance(facet, NotApplicable) else facet(node)
+    if attrs is None or attrs == node.attrs:
+        return Mismatch(SIMPLE_ATTRS)
+    work.rewriter.set_attrs(node, attrs)
+    return Done(SIMPLER_ATTRS, {"attrs": attrs})
+
+
+def _has_facet(node: Node, work: Work) -> bool:
+    return node.op in work.registry and not isinstance(work.registry[node.op].canonicalize, NotApplicable)
+
+
+def _view(node: Node, work: Work) -> Done | Mismatch:
+    return _remove(node, work, "it has its shape already")
+
+
+def _reshape_of_view(node: Node, work: Work) -> Done | Mismatch:
+    source = node.operand(0)
+    inner = source.producer
+    if inner is None or not _by_trait(Trait.VIEW)(inner, work):
+        return Mismatch(NOT_OF_VIEW, {"value": source.name})
+    origin = inner.operand(0)
+    if (origin.type.dtype, origin.type.quantization) != (source.type.dtype, source.type.quantization):
+        return Mismatch(CHANGES_TYPE, {"before": origin.type, "after": source.type})
+    return _read_through(node, origin, work)
+
+
+def _activation_of_activation(node: Node, work: Work) -> Done | Mismatch:
+    middle = node.operand(0)
+    inner = middle.producer
+    if inner is None or not _is_clamp(inner, work):
+        return Mismatch(NOT_OF_ACTIVATION, {"value": middle.name})
+    source = inner.operand(0)
+    if not source.type == middle.type == node.result.type:
+        return Mismatch(RESCALES, {"first": inner.name})
+    first, second = CLAMPS[inner.op], CLAMPS[node.op]
+    merged = both(first, second)
+    if merged is second:
+        return _read_through(node, source, work)
+    if merged is first:
+        return _remove(node, work, f"{first.value} comes before it")
+    return Mismatch(CLAMPS_DIFFER, {"first": first.value, "second": second.value})
+
+
+def _pad(node: Node, work: Work) -> Done | Mismatch:
+    paddings = node.operand(1)
+    if paddings.constant is None or paddings.is_variable:
+        return Mismatch(PADDINGS_UNKNOWN)
+    if np.any(paddings.constant):
+        return Mismatch(PADS)
+    return _remove(node, work, "all its paddings are 0")
+
+
+def _concatenation(node: Node, work: Work) -> Done | Mismatch:
+    assert isinstance(node.attrs, ConcatenationAttrs)
+    if len(node.operands) != 1:
+        return Mismatch(SEVERAL, {"count": len(node.operands)})
+    if node.attrs.activation is not Activation.NONE:
+        return Mismatch(ACTIVATES, {"activation": node.attrs.activation.value})
+    return _remove(node, work, "it joins one value")
+
+
+def _quantize(node: Node, work: Work) -> Done | Mismatch:
+    return _remove(node, work, "its operand is quantized so already")
+
+
+RULES = (
+    Rule(_has_facet, _facet),
+    Rule(_by_op("reshape"), _reshape_of_view),
+    Rule(_by_trait(Trait.VIEW), _view),
+    Rule(_is_clamp, _activation_of_activation),
+    Rule(_by_op("pad"), _pad),
+    Rule(_by_op("concatenation"), _concatenation),
+    Rule(_by_op("quantize"), _quantize),
+)
+
+
+@dataclass(frozen=True)
+class Canonicalize(Pass):
+    """Applies the simplifications above. A candidate is a node together with a rule that concerns it."""
+
+    name: ClassVar[str] = "canonicalize"
+    summary: ClassVar[str] = "Simplifies attributes, and removes nodes that change nothing."
+    reasons: ClassVar[tuple[Reason, ...]] = (
+        SIMPLER_ATTRS,
+        SIMPLE_ATTRS,
+        REMOVED,
+        SHORTCUT,
+        CHANGES_TYPE,
+        OUTPUT_NAME,
+        NOT_OF_VIEW,
+        NOT_OF_ACTIVATION,
+        CLAMPS_DIFFER,
+        RESCALES,
+        PADDINGS_UNKNOWN,
+        PADS,
+        SEVERAL,
+        ACTIVATES,
+    )
+
+    def apply(self, work: Work) -> None:
+        for node in work.graph.nodes:
+            while _simplify(node, work):
+                pass
+
+
+def _simplify(node: Node, work: Work) -> bool:
+    """Apply the first rule that can be; when none can, say of each why. Whether to try again."""
+    mismatches = []
+    for rule in RULES:
+        if not rule.concerns(node, work):
+            continue
+        outcome = rule.attempt(node, work)
+        if isinstance(outcome, Done):
+            work.consider(node).passed(outcome.reason, **outcome.arguments)
+            return node.graph is work.graph
+        mismatches.append(outcome)
+    for mismatch in mismatches:
+        work.consider(node).missed(mismatch.reason, **mismatch.arguments)
+    return False

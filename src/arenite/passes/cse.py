@@ -1,0 +1,86 @@
+"""Common subexpression elimination: of nodes and constants that are the same, one stays."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from arenite._base.remarks import Reason
+from arenite.ir.content import content_hash
+from arenite.ir.graph import Node, Value
+from arenite.ir.opdef import Trait
+from arenite.ir.printer import attrs_text
+from arenite.ir.types import TensorType
+from arenite.passes.base import Pass, Work
+
+SAME_NODE = Reason("same-node", "{subject} computes what '{other}' does, so the latter took its place")
+SAME_CONSTANT = Reason("same-constant", "%{subject} equals %{other} in type and contents, so the latter took its place")
+BOTH_OUTPUTS = Reason(
+    "both-outputs", "{subject} is the same as '{other}', but both are outputs of the graph, each with its name"
+)
+NOT_REPEATABLE = Reason(
+    "not-repeatable", "{subject} looks like '{other}', but {op} is not pure and deterministic, or works on state"
+)
+
+
+@dataclass(frozen=True)
+class CommonSubexpressions(Pass):
+    """Merges nodes with the same op, attributes, operands and types, and constants with the same type and bits.
+
+    Candidates are the nodes and constants that look like an earlier one.
+    """
+
+    name: ClassVar[str] = "cse"
+    summary: ClassVar[str] = "Lets one of several equal nodes or constants stand for all."
+    reasons: ClassVar[tuple[Reason, ...]] = (SAME_NODE, SAME_CONSTANT, BOTH_OUTPUTS, NOT_REPEATABLE)
+
+    def apply(self, work: Work) -> None:
+        _merge_constants(work)
+        first: dict[Hashable, Node] = {}
+        for node in work.graph.nodes:
+            twin = first.setdefault(_key(node, work), node)
+            if twin is not node:
+                _merge_nodes(node, twin, work)
+
+
+def _merge_constants(work: Work) -> None:
+    by_type: dict[TensorType, list[Value]] = {}
+    for value in work.graph.constants():
+        if not value.is_variable:
+            by_type.setdefault(value.type, []).append(value)
+    for values in by_type.values():
+        first: dict[str, Value] = {}
+        # Hashing reads every byte: only where there is something to compare with.
+        for value in values if len(values) > 1 else ():
+            assert value.constant is not None
+            twin = first.setdefault(content_hash(value.constant), value)
+            if twin is value:
+                continue
+            candidate = work.consider(value)
+            if work.rewriter.may_replace(value, twin):
+                other = twin.name
+                work.rewriter.replace_value(value, twin)
+                candidate.passed(SAME_CONSTANT, other=other)
+            else:
+                candidate.missed(BOTH_OUTPUTS, other=twin.name)
+
+
+def _key(node: Node, work: Work) -> Hashable:
+    """Equal for nodes that are the same. Attributes as text, which tells 0.0 from -0.0 and 1 from True."""
+    operands = [id(value) for value in node.operands]
+    if node.op in work.registry and work.registry[node.op].has(Trait.COMMUTATIVE):
+        operands[:2] = sorted(operands[:2])
+    types = tuple(value.type for value in node.results)
+    return node.op, tuple(operands), type(node.attrs), attrs_text(node.attrs), types
+
+
+def _merge_nodes(node: Node, twin: Node, work: Work) -> None:
+    candidate = work.consider(node)
+    definition = work.registry.get(node.op)
+    stateful = any(value.is_variable for value in node.present_operands)
+    if definition is None or not definition.is_foldable or stateful or node.regions or not node.results:
+        candidate.missed(NOT_REPEATABLE, other=twin.name, op=node.op)
+    elif not all(map(work.rewriter.may_replace, node.results, twin.results)):
+        candidate.missed(BOTH_OUTPUTS, other=twin.name)
+    else:
+        work.rewriter.replace(node, twin.results, carry_to=[twin])
+        candidate.passed(SAME_NODE, other=twin.name)

@@ -1,0 +1,177 @@
+"""The differential instrument: runs the graph before and after each pass, and compares."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.errors import DataError, ModelError, SelfCheckError
+from arenite._base.remarks import Reason, Remark, RemarkKind
+from arenite.interp.inputs import Inputs
+from arenite.interp.interpreter import Interpreter
+from arenite.ir.clone import clone_graph
+from arenite.ir.graph import Array, Graph, Node, Value
+from arenite.ir.types import Quantization, TensorType
+from arenite.passes.base import BitExact, Close, Equivalence, Lossy
+from arenite.passes.feeds import Feed, made_up_feeds
+from arenite.passes.pipeline import Step
+
+NOT_COMPARED = Reason("not-compared", "pass {subject} could not be checked by running the graph: {problem}")
+
+Reals = npt.NDArray[np.float64]
+
+
+def max_error(reference: Array, found: Array) -> float:
+    """max|found - reference| / max|reference|; the absolute difference where the reference is all 0.
+
+    Infinite where shapes differ, or one has a NaN or infinity that the other has not.
+    """
+    if reference.shape != found.shape:
+        return float("inf")
+    ref, new = (np.asarray(a, np.float64) for a in (reference, found))
+    finite = np.isfinite(ref)
+    if not np.array_equal(ref[~finite], new[~finite], equal_nan=True) or not np.isfinite(new[finite]).all():
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    scale = float(np.abs(ref[finite]).max())
+    with np.errstate(over="ignore"):
+        difference = float(np.abs(new[finite] - ref[finite]).max())
+    return difference / scale if scale > 0 else difference
+
+
+def agree(reference: Array, found: Array, equivalence: Equivalence) -> bool:
+    """Whether two results are as alike as the equivalence asks. NaN equals NaN, and 0.0 equals -0.0."""
+    match equivalence:
+        case BitExact():
+            same_kind = (reference.dtype, reference.shape) == (found.dtype, found.shape)
+            return same_kind and np.array_equal(reference, found, equal_nan=reference.dtype.kind in "fcV")
+        case Close(tolerance):
+            return max_error(reference, found) <= tolerance
+        case Lossy():
+            return reference.shape == found.shape
+
+
+class Differential:
+    """Compares outputs before and after each pass that changed the graph.
+
+    On random inputs, inputs at the ends of the range, and `samples`. One interpreter per graph runs all of them in
+    order, so that state is compared too. When outputs differ by more than the pass's equivalence allows, it names the
+    pass, and the first value that differs. A graph that cannot be run (ops not known here) is passed over with a
+    remark.
+    """
+
+    def __init__(self, samples: Sequence[Inputs] = (), *, n_random: int = 2) -> None:
+        self._samples = samples
+        self._n_random = n_random
+        self._original: Graph | None = None
+        self._feeds: list[Feed] = []
+        self._outputs: list[list[Array]] | None = None
+
+    def before(self, step: Step) -> None:
+        self._original = clone_graph(step.graph)
+        if self._outputs is None or step.number == 0:
+            self._feeds = made_up_feeds(step.graph, n_random=self._n_random)
+            self._feeds += [Feed(f"sample {i}", _named(step.graph, s)) for i, s in enumerate(self._samples)]
+            self._outputs = self._run_original(step)
+
+    def after(self, step: Step) -> None:
+        if self._outputs is None or not step.said.changed:
+            step.max_error = None if self._outputs is None else 0.0
+            return
+        before, original = self._outputs, self._original
+        assert original is not None
+        feeds = [_requantized(feed, original, step.graph) for feed in self._feeds]
+        try:
+            interpreter = Interpreter(step.graph, step.context.registry)
+            after = [interpreter.run(feed.arrays) for feed in feeds]
+        except (ModelError, DataError) as error:
+            raise SelfCheckError(f"pass '{step.spec.name}' made a graph that cannot be run: {error}") from error
+        step.max_error = 0.0
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            for source, value, reference, found in zip(original.outputs, step.graph.outputs, old, new, strict=True):
+                apart = max_error(_real(reference, source.type), _real(found, value.type))
+                step.max_error = max(step.max_error, apart)
+                if not agree(reference, found, step.spec.equivalence):
+                    where = f"output %{value.name} {_difference(reference, found)}"
+                    first = _first_divergence(original, step, self._feeds[: number + 1], feeds[: number + 1])
+                    raise SelfCheckError(
+                        f"pass '{step.spec.name}' ({step.spec.equivalence}) changed what the model computes: on "
+                        f"{feeds[number].name} inputs {where}{first}"
+                    )
+        self._outputs, self._feeds = after, feeds
+
+    def _run_original(self, step: Step) -> list[list[Array]] | None:
+        try:
+            interpreter = Interpreter(step.graph, step.context.registry)
+            return [interpreter.run(feed.arrays) for feed in self._feeds]
+        except (ModelError, DataError) as error:
+            arguments = {"problem": error.problems[0].splitlines()[0]}
+            step.context.sink(Remark(RemarkKind.ANALYSIS, "differential", NOT_COMPARED, step.spec.name, arguments))
+            return None
+
+
+def _named(graph: Graph, inputs: Inputs) -> dict[str, Array]:
+    if isinstance(inputs, Mapping):
+        return dict(inputs)
+    return {value.name: array for value, array in zip(graph.inputs, inputs, strict=True)}
+
+
+def _real(array: Array, type_: TensorType) -> Array:
+    """The real numbers that a per-tensor quantized array stands for; others as they are."""
+    q = type_.quantization
+    return _dequantize(array, q) if q is not None and q.is_per_tensor and type_.dtype.is_integer else array
+
+
+def _dequantize(array: Array, q: Quantization) -> Reals:
+    return (np.asarray(array, np.float64) - q.zero_point) * q.scale
+
+
+def _requantized(feed: Feed, before: Graph, after: Graph) -> Feed:
+    """The same real inputs for a graph whose inputs a pass has given other types."""
+    arrays = dict(feed.arrays)
+    for old, new in zip(before.inputs, after.inputs, strict=True):
+        if old.type == new.type:
+            continue
+        real: Reals = np.asarray(_real(arrays.pop(old.name), old.type), np.float64)
+        q = new.type.quantization
+        if q is not None and new.type.dtype.is_integer:
+            real = np.clip(np.round(real / q.scale) + q.zero_point, *new.type.dtype.limits)
+        arrays[new.name] = real.astype(new.type.dtype.numpy)
+    return Feed(feed.name, arrays)
+
+
+def _difference(reference: Array, found: Array) -> str:
+    if (reference.dtype, reference.shape) != (found.dtype, found.shape):
+        return f"was {reference.dtype}{list(reference.shape)} and is {found.dtype}{list(found.shape)}"
+    nan = np.not_equal(reference, reference) & np.not_equal(found, found)
+    differs = np.not_equal(reference, found) & ~nan
+    if not np.any(differs):
+        return "is the same"
+    index = tuple(int(i) for i in np.argwhere(differs)[0])
+    return (
+        f"differs in {np.count_nonzero(differs)} of {reference.size} elements, first at {list(index)}: "
+        f"{reference[index]} before, {found[index]} after"
+    )
+
+
+def _first_divergence(original: Graph, step: Step, feeds_before: Sequence[Feed], feeds_after: Sequence[Feed]) -> str:
+    """The first computed value that both graphs have, by name, and that differs, as the end of a sentence."""
+    registry, equivalence = step.context.registry, step.spec.equivalence
+    one, other = Interpreter(original, registry), Interpreter(step.graph, registry)
+    for before, after in zip(feeds_before[:-1], feeds_after[:-1], strict=True):
+        one.run(before.arrays)
+        other.run(after.arrays)
+    reference, found = one.trace(feeds_before[-1].arrays).values, other.trace(feeds_after[-1].arrays).values
+    for node, value in _computed(step.graph):
+        if value.name in reference and not agree(reference[value.name], found[value.name], equivalence):
+            origin = f", from {', '.join(node.origin)}" if node.origin else ""
+            which = _difference(reference[value.name], found[value.name])
+            return f"; the first value to differ is %{value.name} of '{node.name}' ({node.op}{origin}), which {which}"
+    return ""
+
+
+def _computed(graph: Graph) -> Iterator[tuple[Node, Value]]:
+    for node in graph.nodes:
+        for value in node.results:
+            yield node, value

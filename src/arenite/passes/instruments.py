@@ -1,0 +1,100 @@
+"""Instruments that check what passes do and claim, and one that writes the graph between them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from arenite._base.errors import ModelError, SelfCheckError
+from arenite._base.remarks import RemarkKind
+from arenite.interp.inputs import Inputs
+from arenite.ir.printer import graph_text
+from arenite.ir.verifier import verify
+from arenite.passes.differential import Differential
+from arenite.passes.pipeline import Instrument, Step
+
+
+class VerifyStructure:
+    """Verifies the graph before the first pass and after each one."""
+
+    def before(self, step: Step) -> None:
+        if step.number == 0 and (problems := self._problems(step)):
+            raise ModelError(problems)
+
+    def after(self, step: Step) -> None:
+        if problems := self._problems(step):
+            raise SelfCheckError(f"pass '{step.spec.name}' broke the graph: {problem}" for problem in problems)
+
+    @staticmethod
+    def _problems(step: Step) -> list[str]:
+        return verify(step.graph, step.context.registry, allow_unknown=True)
+
+
+class CheckClaims:
+    """Compares what a pass says with what it did.
+
+    A pass that says unchanged leaves the text form equal; one that says changed changes it, and says by a remark what
+    it did; each candidate gets exactly one verdict; each reason is one that the pass lists; inputs and outputs keep
+    their names, and except in a lossy pass their types.
+    """
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._interface: object = None
+
+    def before(self, step: Step) -> None:
+        self._text = graph_text(step.graph)
+        self._interface = _interface(step)
+
+    def after(self, step: Step) -> None:
+        problems = list(self._problems(step))
+        if problems:
+            raise SelfCheckError(f"pass '{step.spec.name}' {problem}" for problem in problems)
+
+    def _problems(self, step: Step) -> list[str]:
+        said = step.said
+        problems = []
+        differs = graph_text(step.graph) != self._text
+        if differs and not said.changed:
+            problems.append("says that it changed nothing, but the graph is another one")
+        passed, missed = said.count(RemarkKind.PASSED), said.count(RemarkKind.MISSED)
+        if said.changed != (passed > 0):
+            problems.append(f"says changed={said.changed}, but has {passed} remarks of changes")
+        if passed + missed != said.candidates:
+            problems.append(f"looked at {said.candidates} candidates, but has {passed} passed and {missed} missed")
+        listed = set(step.spec.reasons)
+        strangers = Counter(remark.reason.slug for remark in said.remarks if remark.reason not in listed)
+        if strangers:
+            problems.append(f"gives reasons that it does not list: {', '.join(strangers)}")
+        if _interface(step) != self._interface:
+            problems.append("changed the name or the type of an input or output")
+        return problems
+
+
+def _interface(step: Step) -> object:
+    values = (*step.graph.inputs, *step.graph.outputs)
+    lossy = str(step.spec.equivalence) == "lossy"
+    return [(value.name, None if lossy else value.type) for value in values], len(step.graph.inputs)
+
+
+class Dump:
+    """Writes the text form after each pass that changed the graph, as `NN-pass.ir` in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def before(self, step: Step) -> None:
+        if step.number == 0:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._write(step, "00-start.ir")
+
+    def after(self, step: Step) -> None:
+        if step.said.changed:
+            self._write(step, f"{step.number + 1:02}-{step.spec.name}.ir")
+
+    def _write(self, step: Step, name: str) -> None:
+        (self._folder / name).write_text(graph_text(step.graph), encoding="utf-8", errors="surrogatepass")
+
+
+def all_checks(samples: Sequence[Inputs] = ()) -> tuple[Instrument, ...]:
+    """Every checking instrument, new for one run; `samples` are inputs to compare on besides those made up."""
+    return (VerifyStructure(), CheckClaims(), Differential(samples))

@@ -1,0 +1,28 @@
+"""The passes there are, and the order in which they run by default."""
+
+from arenite.passes.base import Pass
+from arenite.passes.canonicalize import Canonicalize
+from arenite.passes.cse import CommonSubexpressions
+from arenite.passes.dce import DeadCodeElimination
+from arenite.passes.fold import Fold
+from arenite.passes.fuse_activations import FuseActivations
+
+
+def all_passes() -> tuple[Pass, ...]:
+    """One of each pass, with its default options, for listings and the documentation."""
+    return (Fold(), Canonicalize(), CommonSubexpressions(), DeadCodeElimination(), FuseActivations())
+
+
+def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes) -> tuple[Pass, ...]:
+    """What runs unless asked otherwise.
+
+    Folding exposes dead nodes; removing them first leaves values with fewer readers, so that more fuses, and saves
+    looking at what nobody reads.
+    """
+    return (
+        Fold(fold_max_nbytes),
+        Canonicalize(),
+        CommonSubexpressions(),
+        DeadCodeElimination(),
+        FuseActivations(),
+    )
