@@ -71,16 +71,18 @@ def test_equals_go_by_their_order() -> None:
 
 def test_every_node_without_a_kernel_is_named_with_every_refusal() -> None:
     builder = GraphBuilder()
-    foreign = builder.node("tflite.SVDF", [builder.input("f", int8(4))], [int8(4)], name="svdf")
+    foreign = [builder.node("tflite.SVDF", [builder.input("f", int8(4))], [int8(4)], name="svdf") for _ in range(7)]
     with pytest.raises(ModelError) as caught:
-        select([node(4, DType.INT16), foreign], SET, Objective.SPEED)
+        select([node(4, DType.INT16), *foreign], SET, Objective.SPEED)
     first, second = caught.value.problems
     assert first == (
-        "node 'r' (toy.reverse): no kernel takes (int16) -> int16: 'slow' wants that the input is int8 (found: input "
-        "int16); 'fast' wants that the input is int8 (found: input int16); 'lean' wants that the input is int8 "
-        "(found: input int16)"
+        "node 'r': no kernel of toy.reverse takes (int16) -> int16: 'slow' wants that the input is int8 (found int16); "
+        "'fast' wants that the input is int8 (found int16); 'lean' wants that the input is int8 (found int16)"
     )
-    assert second == "node 'svdf' (tflite.SVDF): there is no kernel for this op; it takes (int8) -> int8"
+    assert second == (
+        "nodes 'svdf', 'svdf_1', 'svdf_2', 'svdf_3', 'svdf_4' and 2 more: there is no kernel for op tflite.SVDF, "
+        "here (int8) -> int8"
+    )
 
 
 def test_a_set_refuses_two_of_a_name() -> None:

@@ -161,7 +161,7 @@ def cheap(call: OpCall) -> KernelCost:
 
 def is_int8(call: OpCall) -> bool | str:
     found = call.operand(0).dtype
-    return found is INT8 or f"input {found}"
+    return found is INT8 or f"found {found}"
 
 
 TAKES_INT8 = Constraint("the input is int8", is_int8)

@@ -11,6 +11,8 @@ from arenite.lower.kernel import Kernel, KernelCost
 from arenite.lower.kernelset import KernelSet
 from arenite.lower.program import Alternative
 
+_MAX_NAMED = 5
+
 
 class Objective(Enum):
     """What to be cheap in; what is left undecided goes by the other two."""
@@ -39,26 +41,32 @@ def select(nodes: Iterable[Node], kernels: KernelSet, objective: Objective) -> M
     """A kernel for each node.
 
     Raises:
-        ModelError: for some nodes there is none; names each of them with what every kernel asks for.
+        ModelError: for some nodes there is none; one sentence for those that are refused alike, with their names and
+            what every kernel asks for.
     """
     choices: dict[Node, Choice] = {}
-    problems: list[str] = []
+    refused: dict[str, list[str]] = {}
     for node in nodes:
         found = _choose(OpCall.of(node), kernels.of_op(node.op), objective)
         if isinstance(found, Choice):
             choices[node] = found
         else:
-            problems.append(found)
-    if problems:
-        raise ModelError(problems)
+            refused.setdefault(found, []).append(f"'{node.name}'")
+    if refused:
+        raise ModelError(f"{_subject(names)}: {reason}" for reason, names in refused.items())
     return choices
 
 
+def _subject(names: list[str]) -> str:
+    listed = ", ".join(names[:_MAX_NAMED])
+    surplus = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return f"node{'s' if len(names) > 1 else ''} {listed}{surplus}"
+
+
 def _choose(call: OpCall, candidates: tuple[Kernel, ...], objective: Objective) -> Choice | str:
-    """The choice, or the sentence that says why there is none."""
-    subject = f"node '{call.name}' ({call.op})"
+    """The choice, or why there is none."""
     if not candidates:
-        return f"{subject}: there is no kernel for this op; it takes {signature_text(call)}"
+        return f"there is no kernel for op {call.op}, here {signature_text(call)}"
     refusals: dict[str, str] = {}
     costs: dict[str, KernelCost] = {}
     for kernel in candidates:
@@ -69,7 +77,7 @@ def _choose(call: OpCall, candidates: tuple[Kernel, ...], objective: Objective) 
             refusals[kernel.variant] = refusal
     if not costs:
         wants = "; ".join(f"'{variant}' wants that {text}" for variant, text in refusals.items())
-        return f"{subject}: no kernel takes {signature_text(call)}: {wants}"
+        return f"no kernel of {call.op} takes {signature_text(call)}: {wants}"
     # min() keeps the first of equals, so the order of the family's tuple breaks ties.
     best = min(costs, key=lambda variant: _rank(costs[variant], objective))
     (winner,) = (kernel for kernel in candidates if kernel.variant == best)
@@ -85,7 +93,7 @@ def _refusal(kernel: Kernel, call: OpCall) -> str | None:
     for constraint in kernel.constraints:
         verdict = constraint.holds(call)
         if isinstance(verdict, str):
-            return f"{constraint.text} (found: {verdict})"
+            return f"{constraint.text} ({verdict})"
         if not verdict:
             # Later constraints may rely on earlier ones.
             return constraint.text
