@@ -5,8 +5,9 @@ or nothing for a constant) and knows its uses. Only `ir.rewriter` and `ir.builde
 reads them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +37,7 @@ class Value:
         is_variable: state, kept between invocations.
     """
 
-    __slots__ = ("_uses", "constant", "is_variable", "name", "producer", "type")
+    __slots__ = ("_output_of", "_uses", "constant", "is_variable", "name", "producer", "type")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Value:
         self.constant = constant
         self.is_variable = is_variable
         self._uses: dict[Use, None] = {}
+        self._output_of: dict[Graph, int] = {}
         if constant is not None:
             constant.flags.writeable = False
 
@@ -63,6 +65,16 @@ class Value:
     def uses(self) -> tuple[Use, ...]:
         """Every reading of this value by a node, in the order in which they came to be."""
         return tuple(self._uses)
+
+    @property
+    def output_of(self) -> "tuple[Graph, ...]":
+        """The graphs that have this value among their outputs: a nested graph may give a value of one around it."""
+        return tuple(self._output_of)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a node reads this value or a graph gives it."""
+        return bool(self._uses or self._output_of)
 
     def __repr__(self) -> str:
         return f"<Value %{self.name}: {self.type}>"
@@ -152,6 +164,63 @@ class Node:
         return f"<Node {self.name}: {self.op}>"
 
 
+class Outputs(MutableSequence[Value]):
+    """The outputs of a graph: a list whose values know that they are in it."""
+
+    def __init__(self, graph: "Graph") -> None:
+        self._graph = graph
+        self._values: list[Value] = []
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, Value) and self._graph in value._output_of
+
+    @overload
+    def __getitem__(self, index: int) -> Value: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Value]: ...
+    def __getitem__(self, index: int | slice) -> Value | list[Value]:
+        return self._values[index]
+
+    @overload
+    def __setitem__(self, index: int, value: Value) -> None: ...
+    @overload
+    def __setitem__(self, index: slice, value: Iterable[Value]) -> None: ...
+    def __setitem__(self, index: int | slice, value: Value | Iterable[Value]) -> None:
+        if isinstance(index, int):
+            assert isinstance(value, Value)
+            self._count(self._values[index], -1)
+            self._values[index] = value
+            self._count(value, 1)
+        else:
+            assert not isinstance(value, Value)
+            added = list(value)
+            for old in self._values[index]:
+                self._count(old, -1)
+            self._values[index] = added
+            for new in added:
+                self._count(new, 1)
+
+    def __delitem__(self, index: int | slice) -> None:
+        gone = self._values[index]
+        for value in [gone] if isinstance(gone, Value) else gone:
+            self._count(value, -1)
+        del self._values[index]
+
+    def insert(self, index: int, value: Value) -> None:
+        self._values.insert(index, value)
+        self._count(value, 1)
+
+    def _count(self, value: Value, change: int) -> None:
+        total = value._output_of.get(self._graph, 0) + change
+        if total:
+            value._output_of[self._graph] = total
+        else:
+            del value._output_of[self._graph]
+
+
 class Graph:
     """A network: inputs, nodes in schedule order, outputs, constants.
 
@@ -164,10 +233,18 @@ class Graph:
     def __init__(self, name: str = "main") -> None:
         self.name = name
         self.inputs: list[Value] = []
-        self.outputs: list[Value] = []
+        self._outputs = Outputs(self)
         self._first: Node | None = None
         self._last: Node | None = None
         self._count = 0
+
+    @property
+    def outputs(self) -> Outputs:
+        return self._outputs
+
+    @outputs.setter
+    def outputs(self, values: Iterable[Value]) -> None:
+        self._outputs[:] = values
 
     @property
     def nodes(self) -> Iterator[Node]:
