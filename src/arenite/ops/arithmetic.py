@@ -91,7 +91,7 @@ def _infer(call: OpCall) -> tuple[TensorType, ...]:
     except ValueError:
         raise OpError(
             f"the operands' shapes must broadcast (each pair of dimensions from the back equal, or one of them 1), "
-            f"{list(first)} and {list(second)}"
+            f"found {list(first)} and {list(second)}"
         ) from None
     return (declared_result(call, shape),)
 

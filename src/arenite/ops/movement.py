@@ -56,7 +56,7 @@ def _infer_reshape(call: OpCall) -> tuple[TensorType, ...]:
     if not fits:
         raise OpError(
             f"the new shape must hold the input's {nelem} elements (at most one dimension may be -1), "
-            f"{list(wanted)} for {list(source)}"
+            f"found {list(wanted)} for {list(source)}"
         )
     return (declared_result(call, tuple(nelem // known if dim == -1 else dim for dim in wanted)),)
 
