@@ -19,6 +19,7 @@ def render_html(report: Report, trim: Trim) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["count"] = _count
     environment.filters["share"] = _share
+    environment.filters["short"] = _short
     assets = files("arenite.report") / "assets"
     style = (assets / "report.css").read_text(encoding="utf-8")
     script = (assets / "report.js").read_text(encoding="utf-8")
@@ -59,3 +60,9 @@ def _count(value: int | float | None, digits: int = 0) -> str:
 def _share(value: int | None, whole: int) -> str:
     """A percentage of the largest, for the width of a bar."""
     return f"{100 * (value or 0) / whole:.1f}" if whole else "0"
+
+
+def _short(name: str, limit: int = 34) -> str:
+    """A name to read at a glance: converters join the names of all operators that they fused. The whole is a title."""
+    first = name.partition(";")[0]
+    return first if len(first) <= limit else "…" + first[1 - limit :]
