@@ -52,7 +52,7 @@ def _numbers(scalar: Scalar) -> st.SearchStrategy[Any]:
         return st.booleans()
     if scalar is Scalar.FLOAT32:
         return _FLOATS
-    limits = np.iinfo(scalar.dtype)
+    limits = np.iinfo(scalar.value)
     return st.integers(int(limits.min), int(limits.max))
 
 

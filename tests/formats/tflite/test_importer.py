@@ -55,7 +55,7 @@ def test_a_convolution() -> None:
     assert weights.constant is not None
     assert weights.constant.tolist() == np.arange(6).reshape(3, 1, 1, 2).tolist()
     assert node.operands[2] is None
-    assert graph.outputs == [node.result]
+    assert list(graph.outputs) == [node.result]
 
 
 def test_constants_are_read_only_views_of_the_file() -> None:
@@ -148,7 +148,7 @@ def test_names_that_are_missing_empty_or_taken() -> None:
 
 
 def test_everything_beside_the_graph_survives() -> None:
-    shapes = {"shape_signature": np.array([-1, 4], np.int32), "has_rank": True}
+    shapes: dict[str, Any] = {"shape_signature": np.array([-1, 4], np.int32), "has_rank": True}
     first = tensor(
         "x", (1, 4), "FLOAT32", quantization=quantization([0.5], [1], min=np.array([-1], np.float32)), **shapes
     )
@@ -399,7 +399,7 @@ def test_an_option_without_meaning() -> None:
 
 
 def test_two_kinds_of_options() -> None:
-    options = {
+    options: dict[str, Any] = {
         "builtin_options": SCHEMA.record("AbsOptions"),
         "builtin_options2": SCHEMA.record("DilateOptions"),
     }

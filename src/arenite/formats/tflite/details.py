@@ -44,6 +44,7 @@ class OperatorFacts:
     Attributes:
         node, op, attrs, dtypes: the node as it was read, to know it by.
         version: the operator's version in the file.
+        has_options: whether it has a table of options; without one every option is the default.
         options: options without meaning for what Arenite computes, and their values.
         debug_metadata_index: as stored.
     """
@@ -53,6 +54,7 @@ class OperatorFacts:
     attrs: Attrs
     dtypes: tuple[DType | None, ...]
     version: int
+    has_options: bool = True
     options: tuple[tuple[str, AttrValue], ...] = ()
     debug_metadata_index: int = -1
 

@@ -227,6 +227,7 @@ class SubgraphReader:
             attrs,
             node_dtypes(node),
             code.version,
+            operator.has("builtin_options"),
             option_values(self._options(operator, codec), {name for m in codec.maps for name in m.options}),
             operator.integer("debug_metadata_index"),
         )

@@ -1,6 +1,6 @@
 """One graph as a subgraph of a file that is being written."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -109,9 +109,7 @@ class SubgraphWriter:
             debug_metadata_index=self._facts.debug_metadata_index,
         )
 
-    def _references(
-        self, values: "list[Value] | tuple[Value | None, ...]"
-    ) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    def _references(self, values: Iterable[Value | None]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
         return np.array([_ABSENT if v is None else self.indices[v.name] for v in values], np.int32)
 
     # Tensors
@@ -181,7 +179,7 @@ class SubgraphWriter:
         codec = codecs_by_op()[node.op]
         facts = self._facts_of(node)
         options = None
-        if codec.options is not None:
+        if codec.options is not None and (facts is None or facts.has_options):
             table = self._schema.tables[codec.options]
             kept = {} if facts is None else stored_options(table, facts.options)
             options = Record(table, kept | codec.encode(self._schema, node.attrs))
