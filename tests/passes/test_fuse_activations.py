@@ -5,11 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import oracle
 from arenite._base.dtypes import DType
+from arenite.formats.tflite import export_model
 from arenite.ir.attrs import Activation, Attrs, Padding
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph, Node
+from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpDef
 from arenite.ir.pattern import STRUCTURE_REASONS
 from arenite.ir.types import Quantization, TensorType
@@ -104,6 +109,28 @@ def test_fuses(op: str, type_: TensorType, relu: str) -> None:
     assert attrs.activation is CLAMPS[relu]
     assert node.origin == ("producer", "act")
     assert g.outputs[0].name == "act"
+
+
+@pytest.mark.wheel
+@pytest.mark.litert
+@pytest.mark.parametrize("op", sorted(FUSABLE))
+@given(
+    scale=st.floats(1e-3, 1.0),
+    zero_point=st.integers(-128, 127),
+    relu=st.sampled_from(["relu", "relu6"]),
+    has=st.sampled_from([Activation.NONE, Activation.RELU, Activation.RELU6]),
+)
+def test_tflm_computes_the_same_fused(op: str, scale: float, zero_point: int, relu: str, has: Activation) -> None:
+    """The oracle, on any scale and zero point, over all codes that the random input reaches."""
+    g = graph(op, relu, q8(scale, zero_point), activation=has)
+    separate = export_model(Model("m", g))
+    assert FuseActivations().run(g, Context(REGISTRY)).changed
+    assert len(g) == 1
+    feeds = oracle.random_feeds(separate, invocations=2)
+    found, expected = oracle.run_wheel(export_model(Model("m", g)), feeds), oracle.run_wheel(separate, feeds)
+    assert [[a.tobytes() for a in outputs] for outputs in found] == [
+        [a.tobytes() for a in outputs] for outputs in expected
+    ]
 
 
 def test_precondition_producer_is_a_node() -> None:

@@ -215,6 +215,28 @@ def test_a_broken_graph_is_the_models_fault() -> None:
         run(lambda work: None, graph)
 
 
+def misfit() -> Graph:
+    graph = model()
+    node = next(graph.nodes)
+    node.attrs = ScaleAttrs(0.0)
+    return graph
+
+
+def test_nodes_that_never_fitted_are_left_in_peace() -> None:
+    assert run(lambda work: None, misfit()).rows[0].max_error is None
+
+
+def test_new_nodes_that_do_not_fit_are_caught() -> None:
+    def shrink(work: Work) -> None:
+        node = list(work.graph.nodes)[1]
+        work.rewriter.set_operand(node, 1, work.rewriter.constant("c", np.ones(3, np.float32)))
+        work.consider(node).passed(CHANGED)
+
+    text = caught(shrink, misfit())
+    assert "node 'difference' (t.sub): shapes [(4,), (3,)] do not broadcast" in text
+    assert "by is not 0" not in text
+
+
 def test_a_secret_change_is_caught() -> None:
     def secretly(work: Work) -> None:
         next(work.graph.nodes).attrs = ScaleAttrs(3.0)

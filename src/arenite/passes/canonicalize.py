@@ -11,6 +11,7 @@ from arenite.ir.attrs import Activation
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import NotApplicable, Trait
 from arenite.ir.pattern import Mismatch
+from arenite.ir.printer import attrs_text
 from arenite.ops.movement import ConcatenationAttrs
 from arenite.passes.base import Pass, Work
 from arenite.passes.clamps import CLAMPS, both
@@ -91,7 +92,7 @@ def _facet(node: Node, work: Work) -> Done | Mismatch:
     if attrs is None or attrs == node.attrs:
         return Mismatch(SIMPLE_ATTRS)
     work.rewriter.set_attrs(node, attrs)
-    return Done(SIMPLER_ATTRS, {"attrs": attrs})
+    return Done(SIMPLER_ATTRS, {"attrs": attrs_text(attrs) or "the default ones"})
 
 
 def _has_facet(node: Node, work: Work) -> bool:
