@@ -1,6 +1,8 @@
 """The emulated board: exact counts, buckets, stack, and faults with names."""
 
+import signal
 import struct
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -209,6 +211,16 @@ def test_nothing_hangs(firmware: Builder, hook_library: Path, hook: bool) -> Non
         board.call("forever")
     assert time.monotonic() - begin < 10
     assert board.call("counted_loop", 4).value == 4
+
+
+def test_it_can_be_interrupted(firmware: Builder, hook_library: Path) -> None:
+    board = make_board(firmware("cortex-m4", "zig"), "cortex-m4", hook_library)
+    timer = threading.Timer(0.2, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        board.call("forever")
+    timer.join()
+    assert board.call("recurse", 3).value == 4
 
 
 def test_cortex_m0plus_refuses_what_it_lacks(m0plus: Any, m4: Any) -> None:

@@ -1,11 +1,13 @@
 """A board in software: a core, flash and RAM, running one firmware."""
 
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import unicorn
 from unicorn import arm_const as reg
 
@@ -228,23 +230,30 @@ class Board:
     def _emulate_in_thread(self, address: int) -> tuple[bool, BaseException | None]:
         """(was it stopped for its time, what it raised); this thread counts the time, and can be interrupted."""
         raised: list[BaseException] = []
+        done = threading.Event()
 
         def work() -> None:
             try:
                 self._emulator.emu_start(address | 1, self._halt)
             except BaseException as error:
                 raised.append(error)
+            finally:
+                done.set()
 
-        worker = threading.Thread(target=work, daemon=True)
-        worker.start()
+        threading.Thread(target=work, daemon=True).start()
         try:
-            worker.join(self._limit_seconds)
-            late = worker.is_alive()
+            # An event, since a `join` that is interrupted takes the thread for ended. In slices, since a signal
+            # that another thread received does not end a wait.
+            deadline = time.monotonic() + self._limit_seconds
+            while not done.wait(min(0.2, max(0.0, deadline - time.monotonic()))):
+                if time.monotonic() >= deadline:
+                    break
+            late = not done.is_set()
         finally:
             # Again and again: a stop before the start is forgotten.
-            while worker.is_alive():
+            while not done.is_set():
                 self._emulator.emu_stop()
-                worker.join(0.05)
+                done.wait(0.05)
         return late, raised[0] if raised else None
 
     def _result(self, names: Sequence[str]) -> CallResult:
@@ -254,7 +263,7 @@ class Board:
             instructions[block.root] += block.count * cost.instructions
             cycles[block.root] += block.count * cost.cycles + block.taken * cost.taken_cycles
         limit, top = self._stack
-        unused = bytes(self._emulator.mem_read(limit, top - limit))
+        written = np.frombuffer(self._emulator.mem_read(limit, top - limit), np.uint8) != _PAINT[0]
         timed = self._timing is not None
         return CallResult(
             value=self._emulator.reg_read(reg.UC_ARM_REG_R0),
@@ -263,7 +272,7 @@ class Board:
             buckets={
                 name: Bucket(instructions[index], cycles[index] if timed else None) for index, name in enumerate(names)
             },
-            stack_nbytes=len(unused.lstrip(_PAINT)),
+            stack_nbytes=written.size - int(written.argmax()) if written.any() else 0,
         )
 
     def _cost(self, address: int, nbytes: int) -> BlockCost:
