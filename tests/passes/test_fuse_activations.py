@@ -56,6 +56,13 @@ def producer(b: GraphBuilder, op: str, type_: TensorType, activation: Activation
             "w", rng.integers(-127, 128, shape).astype(np.int8), Quantization(scales, (0,) * len(scales), axis)
         )
 
+    def bias() -> Any:
+        """TFLM's depthwise_conv2d crashes without one."""
+        if type_.quantization is None:
+            return b.constant("bias", np.array([-0.5, 0.5], np.float32))
+        scale = float(np.float32(type_.quantization.scale) * np.float32(0.02))
+        return b.constant("bias", np.array([-50, 50], np.int32), Quantization((scale, scale), (0, 0), 0))
+
     attrs: Attrs
     if op == "fully_connected":
         w = b.constant("w", rng.standard_normal((2, 2)).astype(np.float32))
@@ -64,10 +71,10 @@ def producer(b: GraphBuilder, op: str, type_: TensorType, activation: Activation
         attrs, operands = FullyConnectedAttrs(activation, keep_dims=True), [x, w, None]
     elif op == "conv2d":
         attrs = Conv2dAttrs(padding=Padding.SAME, activation=activation)
-        operands = [x, weights((2, 3, 3, 2), 0), None]
+        operands = [x, weights((2, 3, 3, 2), 0), bias()]
     elif depthwise:
         attrs = DepthwiseConv2dAttrs(padding=Padding.SAME, activation=activation)
-        operands = [x, weights((1, 3, 3, 2), 3), None]
+        operands = [x, weights((1, 3, 3, 2), 3), bias()]
     elif op.endswith("pool2d"):
         attrs, operands = Pool2dAttrs((2, 2), (1, 1), Padding.SAME, activation), [x]
     elif op == "concatenation":
