@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "driver": _ALL_BUT_TOP,
     "api": _ALL_BUT_TOP | {"driver"},
     "cli": {"_base", "driver", "api"},
-    "": {"api"},
+    "": {"_base", "api"},
     "__main__": {"cli"},
 }
 

@@ -52,7 +52,7 @@ class Inspection:
     def to_text(self, *, with_ir: bool) -> str:
         graph = self.model.graph
         macs = "unknown" if self.macs is None else f"{self.macs:,}"
-        lines = [print_graph(graph), ""] if with_ir else []
+        lines = [print_graph(graph).text, ""] if with_ir else []
         lines += [
             f"{self.model.name} ({self.model.format}): {len(graph)} nodes, "
             f"{self.weights_nbytes:,} bytes of constants, {macs} MACs",

@@ -1,0 +1,211 @@
+"""The command line as scripts see it: exit status, stdout, stderr, files."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.tflite"
+
+
+def arenite(*arguments: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "arenite", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+        env={**os.environ, **environment},
+        timeout=120,
+    )
+
+
+def test_help_shows_the_commands_that_work() -> None:
+    done = arenite("--help")
+    assert done.returncode == 0
+    for command in ("compile", "run", "inspect", "explain", "targets", "ops", "passes"):
+        assert command in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["compil", "x.tflite"], "compile"),
+        (["compile", "x.tflite", "--targt", "m4"], "--target"),
+        (["compile", str(DIGITS), "--target", "cortex-m5"], "cortex-m55"),
+        (["compile", str(DIGITS), "--optimize", "sped"], "speed, flash, ram"),
+        (["explain", str(DIGITS), "--node", "convv"], "no node is called 'convv'"),
+        (["explain", str(DIGITS), "--pass", "fuse-activation"], "fuse-activations"),
+    ],
+)
+def test_usage_errors_exit_2_and_suggest(arguments: list[str], word: str) -> None:
+    done = arenite(*arguments)
+    assert done.returncode == 2
+    assert word in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("missing.tflite", None, "no such file"),
+        ("short.tflite", b"\x1c\x00\x00\x00TFL3", "truncated"),
+        ("other.tflite", b"hello world, this is no model at all", "not a TFLite model"),
+        ("model.txt", b"x", "suffix"),
+    ],
+)
+@pytest.mark.parametrize("command", ["compile", "inspect", "explain"])
+def test_bad_models_exit_1_with_one_message_and_no_output(
+    tmp_path: Path, command: str, name: str, content: bytes | None, word: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    before = sorted(tmp_path.iterdir())
+    done = arenite(command, path, cwd=tmp_path)
+    assert done.returncode == 1
+    assert word in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stdout == ""
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_compile_writes_the_bundle_and_prints_json(tmp_path: Path) -> None:
+    done = arenite("compile", DIGITS, "-o", tmp_path / "out", "--simulate", "off", "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    report = json.loads(done.stdout)
+    written = json.loads((tmp_path / "out" / "report.json").read_text())
+    for row in (*report["passes"], *written["passes"]):
+        row.pop("milliseconds")
+    assert report == written
+    assert sorted(report["files"]) == sorted(p.name for p in (tmp_path / "out").iterdir())
+    assert report["simulation"] is None
+    assert report["flash"]["code_nbytes"] is None
+
+
+def test_compile_defaults_to_a_folder_named_after_the_model(tmp_path: Path) -> None:
+    done = arenite("compile", DIGITS, "--simulate", "off", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["digits-arenite"]
+
+
+@pytest.mark.zig
+@pytest.mark.unicorn
+def test_layers_and_the_invoke_function_add_up_to_the_total(tmp_path: Path) -> None:
+    done = arenite("compile", DIGITS, "-o", tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    layers = sum(layer["instructions"] for layer in report["layers"])
+    assert 0 < report["simulation"]["instructions"] - layers < 200
+    trim = json.loads((tmp_path / "out" / "trim.json").read_text())
+    code = sum(kernel["nbytes"] for kernel in trim["kernels"]) + sum(trim["padding"].values())
+    assert code == report["flash"]["code_nbytes"]
+    assert trim["full_build_nbytes"] > report["flash"]["code_nbytes"] / 2
+
+
+@pytest.mark.parametrize(("option", "word"), [("--ram-limit", "RAM"), ("--flash-limit", "flash")])
+def test_limits_that_cannot_be_met_exit_1(tmp_path: Path, option: str, word: str) -> None:
+    done = arenite("compile", DIGITS, "-o", tmp_path / "out", "--simulate", "off", option, 100)
+    assert done.returncode == 1
+    assert word.lower() in done.stderr.lower()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_run_takes_names_and_sequences(tmp_path: Path) -> None:
+    report = json.loads(arenite("inspect", DIGITS, "--json").stdout)
+    name = report["inputs"][0]["name"]
+    images = np.random.default_rng(0).integers(-128, 128, (3, 1, 8, 8, 1)).astype(np.int8)
+    np.savez(tmp_path / "in.npz", **{name: images})
+    done = arenite("run", DIGITS, "--inputs", tmp_path / "in.npz", "--outputs", tmp_path / "out.npz")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    with np.load(tmp_path / "out.npz") as archive:
+        (key,) = archive.files
+        assert archive[key].shape == (3, 1, 10)
+
+
+def test_run_refuses_misfits_and_writes_nothing(tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", wrong=np.zeros(3))
+    done = arenite("run", DIGITS, "--inputs", tmp_path / "in.npz", "--outputs", tmp_path / "out.npz")
+    assert done.returncode == 1
+    assert "'wrong' fits no input" in done.stderr
+    assert not (tmp_path / "out.npz").exists()
+
+
+@pytest.mark.parametrize("listing", ["targets", "ops", "passes"])
+def test_listings_print_tables_and_json(listing: str) -> None:
+    rows = json.loads(arenite(listing, "--json").stdout)
+    text = arenite(listing).stdout
+    assert len(text.splitlines()) == len(rows) + 1
+    for row in rows:
+        assert next(iter(row.values())) in text
+
+
+def test_inspect_shows_text_that_the_parser_reads(tmp_path: Path) -> None:
+    done = arenite("inspect", DIGITS)
+    assert done.returncode == 0
+    assert "conv2d" in done.stdout
+    assert "softmax" in done.stdout
+
+
+def test_explain_tells_the_kernel_of_a_node() -> None:
+    kernels = json.loads(arenite("explain", DIGITS, "--json").stdout)["kernels"]
+    assert kernels
+    node = kernels[0]["origin"][0]
+    text = arenite("explain", DIGITS, "--node", node).stdout
+    assert kernels[0]["kernel"] in text
+
+
+def test_without_tools_the_files_are_still_written(tmp_path: Path) -> None:
+    """`auto` says what to install, in one line, when no cross compiler is found."""
+    hidden = tmp_path / "empty"
+    hidden.mkdir()
+    code = (
+        "import sys, importlib.util as u; real = u.find_spec\n"
+        "u.find_spec = lambda n, *a: None if n in ('ziglang', 'unicorn') else real(n, *a)\n"
+        "from arenite.cli.main import main; main(sys.argv[1:])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "compile", str(DIGITS), "-o", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PATH": str(hidden)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "pip install" in done.stderr
+    assert (tmp_path / "out" / "digits.c").exists()
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare to take the network away")
+def test_compiling_needs_no_network(tmp_path: Path) -> None:
+    probe = subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False)
+    if probe.returncode:
+        pytest.skip("this user may not make network namespaces")
+    done = subprocess.run(
+        [
+            "unshare",
+            "-n",
+            sys.executable,
+            "-m",
+            "arenite",
+            "compile",
+            str(DIGITS),
+            "-o",
+            str(tmp_path / "out"),
+            "--simulate",
+            "off",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,45 @@
+"""The public surface for Python."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import arenite
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.tflite"
+
+
+def test_names_are_there_and_no_others() -> None:
+    for name in arenite.__all__:
+        assert getattr(arenite, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'optimise'"):
+        arenite.optimise  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_compile_leaves_the_model_as_it_was(tmp_path: Path) -> None:
+    from arenite.ir.printer import print_graph
+
+    model = arenite.load(DIGITS)
+    before = print_graph(model.graph).text
+    result = arenite.compile(model, target="cortex-m4", name="net", simulate="off")
+    assert print_graph(model.graph).text == before
+    result.write(tmp_path / "out")
+    assert {"net.c", "net.h", "report.json", "report.html", "trim.json"} <= {
+        p.name for p in (tmp_path / "out").iterdir()
+    }
+
+
+def test_equal_models_give_equal_bytes() -> None:
+    first, second = (arenite.compile(arenite.load(DIGITS), simulate="off").build.files for _ in range(2))
+    assert first == second
+
+
+def test_the_interpreter_has_tflites_names() -> None:
+    interpreter = arenite.Interpreter(arenite.load(DIGITS))
+    interpreter.allocate_tensors()
+    (entry,) = interpreter.get_input_details()
+    interpreter.set_tensor(entry["index"], np.zeros(entry["shape"], entry["dtype"]))
+    interpreter.invoke()
+    (result,) = interpreter.get_output_details()
+    assert interpreter.get_tensor(result["index"]).shape == tuple(result["shape"])
