@@ -9,7 +9,7 @@ import numpy as np
 
 from arenite.codegen import render
 from arenite.codegen.names import Names
-from arenite.kernels.manifest import KernelInfo
+from arenite.kernels import include_dir
 from arenite.lower.kernel import Array
 from arenite.lower.program import Program
 from lower.toy import KERNELS
@@ -23,7 +23,8 @@ def render_toy(program: Program, *, resolver_methods: Sequence[str] = ()) -> dic
 
 
 def read_toy_header(name: str) -> str:
-    return (TOY / name).read_text(encoding="ascii")
+    folder = TOY if name.startswith("toy_") else include_dir()
+    return (folder / name).read_text(encoding="ascii")
 
 
 def write(files: dict[str, str], folder: Path) -> list[str]:
@@ -72,7 +73,3 @@ class HostModel:
         function = getattr(self._library, name)
         function.restype = ctypes.c_void_p
         return int(function())
-
-
-def manifest_of(symbol: str) -> KernelInfo:
-    return KERNELS.manifests[symbol]

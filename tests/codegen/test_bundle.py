@@ -10,12 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arenite._base.dtypes import DType
+from arenite.codegen import render
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph
+from arenite.ir.types import Quantization, TensorType
+from arenite.lower import kernels
 from arenite.lower.arena import run
 from arenite.lower.lower import lower
 from arenite.lower.program import Program
-from codegen.host import STRICT, HostModel, compile_with, render_toy, write
+from arenite.ops import core_registry
+from codegen.host import STRICT, HostModel, compile_with, read_toy_header, render_toy, write
 from lower.graphs import graphs, random_inputs
 from lower.toy import KERNELS, REGISTRY, ScaleAttrs, int8
 
@@ -131,6 +136,21 @@ def test_every_layer_is_a_function_of_its_own_and_constants_are_in_flash(tmp_pat
     assert layers == {f"toy_layer_{index:02d}" for index in range(len(program.calls))}
     assert all(symbols[f"toy_{constant.name}"] == "R" for constant in program.constants)
     assert [name for name, kind in symbols.items() if kind in "bBdD"] == ["toy_arena"]
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize("level", ["-O1", "-O2", "-O3", "-Os"])
+def test_no_layer_is_optimised_away(tmp_path: Path, level: str) -> None:
+    """gcc 12 drops this call at -O1 and -O2 when it sees that all pointers are into one static array."""
+    builder = GraphBuilder()
+    quantized = TensorType(DType.INT8, (4,), Quantization.per_tensor(0.5, -128))
+    x = builder.input("x", quantized)
+    graph = builder.output(builder.node("dequantize", [x], [TensorType(DType.FLOAT32, (4,))]).result)
+    program = lower(graph, core_registry(), kernels(), name="toy")
+    manifests = kernels().manifests
+    model = HostModel(program, render(program, manifests, read_toy_header), tmp_path, [level])
+    (result,) = model([np.array([-128, -127, 0, 127], np.int8)])
+    assert result.tolist() == [0.0, 0.5, 64.0, 127.5]
 
 
 def test_equal_programs_give_equal_bytes() -> None:

@@ -51,6 +51,8 @@ def _layer(program: Program, names: Names, info: KernelInfo, index: int, call: K
     # C has no empty initialiser, and no empty struct either.
     yield from () if info.fields else ("        0,",)
     yield "    };"
+    yield f"    uint8_t *arena = {names.arena};"
+    yield "    ARENITE_OPAQUE(arena);"
     arguments = ["&params"]
     arguments += [_argument(program, names, argument, call.arguments[argument.name]) for argument in info.arguments]
     separator = ",\n        "
@@ -90,12 +92,12 @@ def _argument(program: Program, names: Names, argument: Argument, ref: BufferRef
     if isinstance(ref, ConstantRef):
         return f"{names.constant(ref.constant)} /* {argument.name} */"
     const = "const " if argument.role in (Role.INPUT, Role.CONSTANT) else ""
-    return f"{_arena_pointer(program, names, f'{const}{argument.ctype}', const, ref)} /* {argument.name} */"
+    return f"{_arena_pointer(program, 'arena', f'{const}{argument.ctype}', const, ref)} /* {argument.name} */"
 
 
-def _arena_pointer(program: Program, names: Names, ctype: str, const: str, ref: BufferRef) -> str:
+def _arena_pointer(program: Program, arena: str, ctype: str, const: str, ref: BufferRef) -> str:
     # Through void: where the plan puts a buffer is aligned for its elements, which the compiler cannot know.
-    return f"({ctype} *)({const}void *)({names.arena} + {program.placement.offsets[ref.buffer] + ref.offset_nbytes})"
+    return f"({ctype} *)({const}void *)({arena} + {program.placement.offsets[ref.buffer] + ref.offset_nbytes})"
 
 
 def _ports(program: Program, names: Names, direction: Direction, ports: tuple[Port, ...]) -> Iterator[str]:
@@ -105,7 +107,7 @@ def _ports(program: Program, names: Names, direction: Direction, ports: tuple[Po
         place = (
             names.constant(port.ref.constant)
             if isinstance(port.ref, ConstantRef)
-            else _arena_pointer(program, names, ctype, const, port.ref)
+            else _arena_pointer(program, names.arena, ctype, const, port.ref)
         )
         yield ""
         yield f"{ctype} *{names.port(direction, index)}(void) {{"

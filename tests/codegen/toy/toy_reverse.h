@@ -9,7 +9,7 @@ typedef struct {
     int32_t count;
 } toy_reverse_params;
 
-static ARENITE_ALWAYS_INLINE void toy_reverse(const toy_reverse_params *params, const int8_t *x, int8_t *y) {
+ARENITE_INLINE void toy_reverse(const toy_reverse_params *params, const int8_t *x, int8_t *y) {
     for (int32_t i = 0; i < params->count; ++i) {
         y[i] = x[params->count - 1 - i];
     }

@@ -9,8 +9,7 @@ typedef struct {
     int32_t count;
 } toy_sum_params;
 
-static ARENITE_ALWAYS_INLINE void toy_sum(const toy_sum_params *params, const int8_t *x, int8_t *y,
-                                          int32_t *sums) {
+ARENITE_INLINE void toy_sum(const toy_sum_params *params, const int8_t *x, int8_t *y, int32_t *sums) {
     for (int32_t i = 0; i < params->count; ++i) {
         sums[i] = x[i] + (i == 0 ? 0 : sums[i - 1]);
     }

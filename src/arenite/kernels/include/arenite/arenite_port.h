@@ -14,6 +14,10 @@
 #define ARENITE_RESTRICT __restrict__
 #define ARENITE_ALIGNED(nbytes) __attribute__((aligned(nbytes)))
 #define ARENITE_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
+/* Lets the compiler forget what a pointer points to. Where it knows, gcc 12 drops calls whose stores it
+ * mistakes for stores to a local variable, once their addresses are folded with those of loads of another
+ * width. */
+#define ARENITE_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 #elif defined(_MSC_VER)
 #define ARENITE_INLINE static __forceinline
 #define ARENITE_SHARED static __declspec(noinline)
@@ -21,6 +25,7 @@
 #define ARENITE_RESTRICT __restrict
 #define ARENITE_ALIGNED(nbytes) __declspec(align(nbytes))
 #define ARENITE_UNLIKELY(condition) ((condition) != 0)
+#define ARENITE_OPAQUE(pointer) ((void)(pointer))
 #else
 #define ARENITE_INLINE static inline
 #define ARENITE_SHARED static
@@ -28,6 +33,7 @@
 #define ARENITE_RESTRICT
 #define ARENITE_ALIGNED(nbytes)
 #define ARENITE_UNLIKELY(condition) ((condition) != 0)
+#define ARENITE_OPAQUE(pointer) ((void)(pointer))
 #endif
 
 #endif
