@@ -95,26 +95,41 @@ def test_a_richer_instruction_set_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.arm_gcc
 @pytest.mark.parametrize(
-    ("target", "code", "clean_on", "text", "needs"),
+    ("target", "code", "text", "needs"),
     [
-        ("cortex-m4", "smlad r0, r0, r1, r2", "cortex-m4", "smlad r0, r0, r1, r2", "the DSP extension"),
-        ("cortex-m4", "uxtb16 r0, r1", "cortex-m4", "uxtb16 r0, r1", "the DSP extension"),
-        ("cortex-m4f", "vmul.f32 s0, s0, s1", "cortex-m4f", "vmul.f32 s0, s0, s1", "an FPU"),
-        ("cortex-m33", "stl r0, [r1]", "cortex-m33", "stl r0, [r1]", "ARMv8-M"),
+        ("cortex-m4", "smlad r0, r0, r1, r2", "smlad r0, r0, r1, r2", "the DSP extension"),
+        ("cortex-m4", "uxtb16 r0, r1", "uxtb16 r0, r1", "the DSP extension"),
+        ("cortex-m4f", "vmul.f32 s0, s0, s1", "vmul.f32 s0, s0, s1", "an FPU"),
+        ("cortex-m33", "stl r0, [r1]", "stl r0, [r1]", "ARMv8-M"),
     ],
 )
-def test_a_planted_instruction_is_named(
-    tmp_path: Path, target: str, code: str, clean_on: str, text: str, needs: str
-) -> None:
+def test_a_planted_instruction_is_named(tmp_path: Path, target: str, code: str, text: str, needs: str) -> None:
     source = tmp_path / "planted.c"
     source.write_text(
         'void planted(void);\n__attribute__((naked, used, section(".startup"))) void planted(void) {\n'
         f'    __asm__("nop\\n\\t{code}\\n\\tbx lr");\n}}\n'
     )
     elf = build(tmp_path / "out", "arm-none-eabi-gcc", target, source=source)
-    assert isa_violations(elf, targets.get(clean_on)) == ()
+    assert isa_violations(elf, targets.get(target)) == ()
     (found,) = [v for v in isa_violations(elf, targets.get("cortex-m3")) if v.location.startswith("planted")]
     assert (found.location, found.text, found.needs) == ("planted+0x2", text, needs)
+
+
+@pytest.mark.arm_gcc
+def test_floating_point_by_version(tmp_path: Path) -> None:
+    source = tmp_path / "planted.c"
+    source.write_text(
+        'void planted(void);\n__attribute__((naked, used, section(".startup"))) void planted(void) {\n'
+        '    __asm__("vmaxnm.f32 s0, s0, s1\\n\\tbx lr");\n}\n'
+    )
+    elf = build(tmp_path / "out", "arm-none-eabi-gcc", "cortex-m7", source=source)
+    assert isa_violations(elf, targets.get("cortex-m7")) == ()
+    (found,) = isa_violations(elf, targets.get("cortex-m4f"))
+    assert (found.location, found.needs) == ("planted+0x0", "an FPU of version 5")
+    source.write_text(source.read_text().replace("vmaxnm.f32 s0, s0, s1", ".inst.w 0xee200b01"))
+    elf = build(tmp_path / "out", "arm-none-eabi-gcc", "cortex-m7", source=source)
+    (found,) = isa_violations(elf, targets.get("cortex-m7"))
+    assert (found.text, found.needs) == ("vmul.f64 d0, d0, d1", "a double-precision FPU")
 
 
 @pytest.mark.arm_gcc

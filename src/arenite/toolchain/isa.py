@@ -44,6 +44,9 @@ _DSP = _words(
     "uqasx uqsax uqsub16 uqsub8 usad8 usada8 usat16 usax usub16 usub8 uxtab uxtab16 uxtah uxtb16"
 )
 
+# ARMv7-M Architecture Reference Manual, A2.5: what FPv5 adds to the FPv4 of the Cortex-M4.
+_FPV5 = ("vsel", "vmaxnm", "vminnm", "vrint", "vcvta", "vcvtn", "vcvtp", "vcvtm")
+
 
 @dataclass(frozen=True)
 class IsaViolation:
@@ -81,9 +84,7 @@ def isa_violations(elf: Path, target: Target) -> tuple[IsaViolation, ...]:
 
 
 def _violations(elf: Path, target: Target) -> Iterator[tuple[int, str, str]]:
-    mode = capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS
-    if target.isa == "armv8-m":
-        mode |= capstone.CS_MODE_V8
+    mode = capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS | capstone.CS_MODE_V8
     disassembler = capstone.Cs(capstone.CS_ARCH_ARM, mode)
     for run in code_runs(elf):
         offset = 0
@@ -118,4 +119,7 @@ def _missing(instruction: Any, target: Target) -> str:
 def _missing_float(mnemonic: str, target: Target) -> str:
     if "fpu" not in target.features:
         return "an FPU"
-    return "a double-precision FPU" if ".f64" in mnemonic else ""
+    if ".f64" in mnemonic:
+        return "a double-precision FPU"
+    newer = mnemonic.startswith(_FPV5) and "-mfpu=fpv4-sp-d16" in target.gcc_flags
+    return "an FPU of version 5" if newer else ""
