@@ -1,6 +1,6 @@
 """Random one-op graphs of conv2d, depthwise_conv2d and fully_connected, for tests of their meaning and kernels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -182,8 +182,10 @@ def conv_cases(draw: st.DrawFn, *, grouped: bool = True, pointwise: bool = False
 
 
 @st.composite
-def depthwise_cases(draw: st.DrawFn, multipliers: tuple[int, ...] = (1, 1, 2, 3, 8)) -> Case:
+def depthwise_cases(draw: st.DrawFn, multipliers: tuple[int, ...] = (1, 1, 2, 3, 8), same_size: bool = False) -> Case:
     spatial = draw(spatials())
+    if same_size:
+        spatial = replace(spatial, stride=(1, 1), padding=Padding.SAME)
     batch = draw(st.sampled_from((1, 1, 1, 2)))
     channels, multiplier = draw(st.integers(1, 11)), draw(st.sampled_from(multipliers))
     activation = draw(st.sampled_from(ACTIVATIONS))

@@ -92,6 +92,21 @@ def test_c_does_what_the_oracle_does(case: Case) -> None:
         np.testing.assert_array_equal(by_c(kernel, case, "gcc"), expected.reshape(-1), err_msg=kernel.variant)
 
 
+@pytest.mark.gcc
+@given(case=depthwise_cases(multipliers=(1,), same_size=True))
+def test_in_place(case: Case) -> None:
+    """A kernel that says so may write over the operand that it reads."""
+    assume(fits(case))
+    expected = case.evaluate().reshape(-1)
+    for kernel in kernels_for(case):
+        if kernel.in_place:
+            (prepared,) = kernel.prepare(case.call())
+            arrays = bound(kernel, prepared, case, 0x55)
+            taken = np.array(arrays["input"])
+            call(kernel.info, prepared.params, {**arrays, "input": taken, "output": taken})
+            np.testing.assert_array_equal(taken, expected, err_msg=kernel.variant)
+
+
 def _traits(case: Case) -> set[str]:
     """What a case reaches that is easily missed."""
     found = {

@@ -52,7 +52,7 @@ def test_mlperf_tiny(name: str, shared: Path, tmp_path: Path) -> None:
 
 
 # Published optima of these networks: bytes of tensors alone, which no plan with one buffer a tensor goes below.
-@pytest.mark.parametrize(("name", "nbytes"), [("vww", 55296), ("ad", 768)])
+@pytest.mark.parametrize(("name", "nbytes"), [("kws", 16000), ("vww", 55296), ("ad", 768)])
 def test_arenas_of_mlperf_tiny_are_as_small_as_their_tensors(name: str, nbytes: int, shared: Path) -> None:
     placement = program_of((shared / f"models/tflite/mlperf_{name}_int8.tflite").read_bytes()).placement
     assert placement.arena_nbytes == nbytes

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from arenite.ir.opdef import OpCall
+from arenite.ir.opdef import Constraint, OpCall
 from arenite.kernels.families.conv import DEPTHWISE_CONV2D_S8, DEPTHWISE_PLANES_S8
 from arenite.lower.kernel import Kernel, KernelCost, Prepared
 from arenite.lower.program import ParamValue
@@ -124,6 +124,15 @@ def _cost_planes(call: OpCall) -> KernelCost:
     return KernelCost(instructions, flash, nbytes)
 
 
+def _channel_in_one_plane(call: OpCall) -> bool | str:
+    """Whether a channel is read whole before its results take its very places."""
+    height, width = conv_windows(call)
+    band, _, _ = _plane(call)
+    if _multiplier(call) != 1 or (height.size, width.size) != (height.output, width.output):
+        return f"found {call.operand(INPUT)} -> {call.results[0]}"
+    return band == height.output or f"found {-(-height.output // band)} bands"
+
+
 def _reference_planes(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
     """arenite_depthwise_planes_s8 in numpy."""
     # As the kernel does before it has read all of its input.
@@ -146,6 +155,19 @@ def _reference(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | 
 
 
 KERNELS: tuple[Kernel, ...] = (
+    Kernel(
+        op="depthwise_conv2d",
+        variant="planes_in_place",
+        info=DEPTHWISE_PLANES_S8,
+        constraints=(
+            *CONSTRAINTS,
+            Constraint("a channel fits a plane and its results its own places", _channel_in_one_plane),
+        ),
+        prepare=_prepare_planes,
+        cost=_cost_planes,
+        reference=_reference_planes,
+        in_place=(INPUT,),
+    ),
     Kernel(
         op="depthwise_conv2d",
         variant="planes",
