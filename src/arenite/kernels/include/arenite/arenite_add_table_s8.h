@@ -3,26 +3,21 @@
 
 #include "arenite_fixedpoint.h"
 #include "arenite_port.h"
-#include "arenite_requantize.h"
 
 typedef struct {
     int32_t sizes[4]; /* of the result; an operand's stride is 0 where it repeats */
     int32_t strides_a[4];
     int32_t strides_b[4];
-    int32_t multiplier; /* as arenite_scale takes it */
-    int32_t right;      /* shift of the sum, at least 1 */
+    int32_t multiplier;
+    int32_t shift; /* at most 0 */
     int32_t zero_point;
     int32_t low;
     int32_t high;
 } arenite_add_table_s8_params;
 
-/* The sum has at most 29 bits, so that the rounding cannot overflow. */
 ARENITE_INLINE int8_t arenite_add_table_s8_element(const arenite_add_table_s8_params *params, int32_t total) {
-    const int32_t scaled = arenite_scale(total, params->multiplier);
-    const int32_t half = (int32_t)(1u << (params->right - 1));
-    /* Halves away from zero: a negative number gets one less than a half. */
-    const int32_t stored = ((scaled + half + (scaled >> 31)) >> params->right) + params->zero_point;
-    return (int8_t)arenite_clamp(stored, params->low, params->high);
+    const int32_t scaled = arenite_requantize_small(total, params->multiplier, params->shift);
+    return (int8_t)arenite_clamp(scaled + params->zero_point, params->low, params->high);
 }
 
 /* Like arenite_add_s8, with the operands' share in the sum looked up, by their bytes. */

@@ -115,13 +115,8 @@ ARENITE_INLINE arenite_depthwise_planes_s8_sums arenite_depthwise_planes_s8_any(
 
 ARENITE_INLINE int8_t arenite_depthwise_planes_s8_result(const arenite_depthwise_planes_s8_channel *channel,
                                                          uint32_t sum) {
-    const int32_t total = (int32_t)(sum + (uint32_t)channel->bias);
-    if (channel->narrow) {
-        return (int8_t)arenite_requantize_narrow(total, channel->multiplier,
-                                                 (int32_t)(1u << (-channel->shift - 1)), -channel->shift,
-                                                 channel->zero_point);
-    }
-    return (int8_t)arenite_requantize_wide(total, channel->multiplier, channel->shift, channel->zero_point);
+    return arenite_requantize_s8(sum + (uint32_t)channel->bias, channel->multiplier, channel->shift,
+                                 channel->zero_point, channel->narrow);
 }
 
 /* One channel's results of a band: rows of `output`, whose elements are `step` apart. */

@@ -30,4 +30,16 @@ ARENITE_INLINE int32_t arenite_requantize(int32_t accumulator, int32_t multiplie
     return arenite_shift_right(arenite_high_mul(shifted, multiplier), right);
 }
 
+/* The same for accumulators and shifts such that accumulator * 2^(shift + 1) has at most 30 bits besides the
+ * sign: doubled, the product's upper word is what is wanted, and rounding cannot overflow. */
+ARENITE_INLINE int32_t arenite_requantize_small(int32_t accumulator, int32_t multiplier, int32_t shift) {
+    const int32_t doubled = accumulator * (1 << (shift > 0 ? shift + 1 : 1));
+    const int32_t scaled = (int32_t)(((int64_t)doubled * multiplier + 0x80000000LL) >> 32);
+    if (shift >= 0) {
+        return scaled;
+    }
+    /* Halves away from zero: a negative number gets one less than a half. */
+    return (scaled + (int32_t)(1u << (-shift - 1)) + (scaled >> 31)) >> -shift;
+}
+
 #endif

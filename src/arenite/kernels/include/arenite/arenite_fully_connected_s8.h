@@ -40,6 +40,7 @@ ARENITE_INLINE void arenite_fully_connected_s8_core(const arenite_fully_connecte
             uint32_t s2 = (uint32_t)biases[o + 2], s3 = (uint32_t)biases[o + 3];
             const int8_t *a = input;
             int32_t n = inputs;
+            ARENITE_AS_WRITTEN
             for (; n >= 4; n -= 4) {
                 ARENITE_FULLY_CONNECTED_STEP(0);
                 ARENITE_FULLY_CONNECTED_STEP(1);
@@ -48,19 +49,16 @@ ARENITE_INLINE void arenite_fully_connected_s8_core(const arenite_fully_connecte
                 a += 4;
                 w += 16;
             }
+            ARENITE_AS_WRITTEN
             for (; n > 0; --n) {
                 ARENITE_FULLY_CONNECTED_STEP(0);
                 ++a;
                 w += 4;
             }
-            const int32_t sums[4] = {(int32_t)s0, (int32_t)s1, (int32_t)s2, (int32_t)s3};
+            const uint32_t sums[4] = {s0, s1, s2, s3};
             for (int32_t i = 0; i < 4 && o + i < outputs; ++i) {
-                const int32_t shift = shifts[o + i], multiplier = multipliers[o + i];
                 *target++ =
-                    (int8_t)(narrow ? arenite_requantize_narrow(sums[i], multiplier,
-                                                                (int32_t)(1u << (-shift - 1)), -shift,
-                                                                zero_point)
-                                    : arenite_requantize_wide(sums[i], multiplier, shift, zero_point));
+                    arenite_requantize_s8(sums[i], multipliers[o + i], shifts[o + i], zero_point, narrow);
             }
         }
     }

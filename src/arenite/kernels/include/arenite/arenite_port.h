@@ -5,6 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Before a loop that is unrolled by hand as far as registers allow. */
+#if defined(__clang__)
+#define ARENITE_AS_WRITTEN _Pragma("clang loop unroll(disable)")
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define ARENITE_AS_WRITTEN _Pragma("GCC unroll 1")
+#else
+#define ARENITE_AS_WRITTEN
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 /* A body that each caller gets its own copy of, so that constant parameters fold. */
 #define ARENITE_INLINE static inline __attribute__((always_inline, unused))

@@ -20,12 +20,13 @@ ARENITE_INLINE int32_t arenite_saturate_s8(int32_t value) {
     return bounded > 127 ? 127 : bounded;
 }
 
-/* For shift in [-31, -1] and |accumulator| < 2^30; `half` is 2^(-shift - 1). */
-ARENITE_INLINE int32_t arenite_requantize_narrow(int32_t accumulator, int32_t multiplier, int32_t half,
-                                                 int32_t right, int32_t zero_point) {
+/* For shift in [-31, -1] and |accumulator| < 2^30; `right` is -shift - 1, `nudge` 2 * zero_point + 1. */
+ARENITE_INLINE int32_t arenite_requantize_narrow(int32_t accumulator, int32_t multiplier, int32_t right,
+                                                 int32_t nudge) {
     const int32_t scaled = arenite_scale(accumulator, multiplier);
-    /* Halves away from zero: a negative number gets one less than a half. */
-    return arenite_saturate_s8(((scaled + half + (scaled >> 31)) >> right) + zero_point);
+    /* Halves away from zero: a negative number is lowered first. The last bit is shifted out apart, so that a
+     * half and the zero point are added at once. */
+    return arenite_saturate_s8((((scaled + (scaled >> 31)) >> right) + nudge) >> 1);
 }
 
 /* For any accumulator and shift in [-62, 30]; a shift to the left drops what leaves 32 bits. */
@@ -39,6 +40,14 @@ ARENITE_SHARED int32_t arenite_requantize_wide(int32_t accumulator, int32_t mult
     const int64_t rounded = ((int64_t)scaled + half - below) >> right;
     const int64_t result = rounded + zero_point;
     return result < -128 ? -128 : result > 127 ? 127 : (int32_t)result;
+}
+
+/* The right one of both. */
+ARENITE_INLINE int8_t arenite_requantize_s8(uint32_t sum, int32_t multiplier, int32_t shift,
+                                            int32_t zero_point, int32_t narrow) {
+    return (int8_t)(narrow
+                        ? arenite_requantize_narrow((int32_t)sum, multiplier, -shift - 1, 2 * zero_point + 1)
+                        : arenite_requantize_wide((int32_t)sum, multiplier, shift, zero_point));
 }
 
 /* The bounds of a fused activation, applied to finished results; nothing where they are the type's own. */

@@ -44,6 +44,7 @@ ARENITE_INLINE void arenite_tile_s8(const arenite_channels *table, const arenite
                                     int8_t *output0, int8_t *output1) {
     const int8_t *w = table->weights;
     const int32_t channels = table->channels, zero_point = table->zero_point, narrow = table->narrow;
+    const int32_t nudge = 2 * zero_point + 1;
     for (int32_t o = 0; o < channels; o += 2) {
         uint32_t s00 = (uint32_t)table->biases[o], s01 = (uint32_t)table->biases[o + 1];
         uint32_t s10 = s00, s11 = s01;
@@ -52,15 +53,21 @@ ARENITE_INLINE void arenite_tile_s8(const arenite_channels *table, const arenite
         do {
             const int8_t *a = a_row, *b = b_row;
             int32_t n = pixels->length;
-            for (; n >= 4; n -= 4) {
+            ARENITE_AS_WRITTEN
+            for (; n >= 8; n -= 8) {
                 ARENITE_TILE_STEP(0);
                 ARENITE_TILE_STEP(1);
                 ARENITE_TILE_STEP(2);
                 ARENITE_TILE_STEP(3);
-                a += 4;
-                b += 4;
-                w += 8;
+                ARENITE_TILE_STEP(4);
+                ARENITE_TILE_STEP(5);
+                ARENITE_TILE_STEP(6);
+                ARENITE_TILE_STEP(7);
+                a += 8;
+                b += 8;
+                w += 16;
             }
+            ARENITE_AS_WRITTEN
             for (; n > 0; --n) {
                 ARENITE_TILE_STEP(0);
                 ++a;
@@ -75,11 +82,10 @@ ARENITE_INLINE void arenite_tile_s8(const arenite_channels *table, const arenite
         const int32_t shift0 = table->shifts[o], shift1 = table->shifts[o + 1];
         int32_t r00, r01, r10, r11;
         if (narrow) {
-            const int32_t half0 = (int32_t)(1u << (-shift0 - 1)), half1 = (int32_t)(1u << (-shift1 - 1));
-            r00 = arenite_requantize_narrow((int32_t)s00, m0, half0, -shift0, zero_point);
-            r10 = arenite_requantize_narrow((int32_t)s10, m0, half0, -shift0, zero_point);
-            r01 = arenite_requantize_narrow((int32_t)s01, m1, half1, -shift1, zero_point);
-            r11 = arenite_requantize_narrow((int32_t)s11, m1, half1, -shift1, zero_point);
+            r00 = arenite_requantize_narrow((int32_t)s00, m0, -shift0 - 1, nudge);
+            r10 = arenite_requantize_narrow((int32_t)s10, m0, -shift0 - 1, nudge);
+            r01 = arenite_requantize_narrow((int32_t)s01, m1, -shift1 - 1, nudge);
+            r11 = arenite_requantize_narrow((int32_t)s11, m1, -shift1 - 1, nudge);
         } else {
             r00 = arenite_requantize_wide((int32_t)s00, m0, shift0, zero_point);
             r10 = arenite_requantize_wide((int32_t)s10, m0, shift0, zero_point);
