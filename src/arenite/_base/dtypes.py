@@ -27,13 +27,23 @@ class DType(Enum):
     COMPLEX64 = "complex64"
     COMPLEX128 = "complex128"
     RESOURCE = "resource"  # TFLite's handle of a variable
+    INT2 = "int2"  # from here on: in the onnx dialect only
+    UINT2 = "uint2"
+    UINT4 = "uint4"
+    FLOAT4E2M1 = "float4e2m1"
+    FLOAT8E4M3FN = "float8e4m3fn"
+    FLOAT8E4M3FNUZ = "float8e4m3fnuz"
+    FLOAT8E5M2 = "float8e5m2"
+    FLOAT8E5M2FNUZ = "float8e5m2fnuz"
+    FLOAT8E8M0 = "float8e8m0"
+    OPAQUE = "opaque"  # not known, or no tensor: a sequence, an optional, a map
 
     def __str__(self) -> str:
         return self.value
 
     @property
     def numpy(self) -> np.dtype[np.generic]:
-        """The numpy dtype that holds one element (int4 has one byte per element in memory)."""
+        """The numpy dtype that holds one element (int4 and the like: one byte per element in memory)."""
         return _NUMPY[self]
 
     @property
@@ -94,7 +104,17 @@ _NUMPY: dict[DType, np.dtype[np.generic]] = {
     DType.COMPLEX64: np.dtype(np.complex64),
     DType.COMPLEX128: np.dtype(np.complex128),
     DType.RESOURCE: np.dtype(np.int32),
+    DType.INT2: np.dtype(ml_dtypes.int2),
+    DType.UINT2: np.dtype(ml_dtypes.uint2),
+    DType.UINT4: np.dtype(ml_dtypes.uint4),
+    DType.FLOAT4E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
+    DType.FLOAT8E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
+    DType.FLOAT8E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
+    DType.FLOAT8E5M2: np.dtype(ml_dtypes.float8_e5m2),
+    DType.FLOAT8E5M2FNUZ: np.dtype(ml_dtypes.float8_e5m2fnuz),
+    DType.FLOAT8E8M0: np.dtype(ml_dtypes.float8_e8m0fnu),
+    DType.OPAQUE: np.dtype(object),
 }
-_FROM_NUMPY = {numpy: dtype for dtype, numpy in _NUMPY.items() if dtype is not DType.RESOURCE}
-_FLOATS = frozenset({DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64})
+_FROM_NUMPY = {numpy: dtype for dtype, numpy in _NUMPY.items() if dtype not in (DType.RESOURCE, DType.OPAQUE)}
+_FLOATS = frozenset(dtype for dtype in DType if "float" in dtype.value)
 _INTEGERS = frozenset(dtype for dtype in DType if "int" in dtype.value)

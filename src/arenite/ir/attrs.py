@@ -4,9 +4,68 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+import numpy.typing as npt
+
 from arenite._base.dtypes import DType
 
-AttrValue = bool | int | float | str | bytes | Enum | DType | None | tuple["AttrValue", ...]
+
+class TensorAttr:
+    """A tensor as an attribute's value. Equal are the same element type, shape and bits.
+
+    Attributes:
+        array: read-only.
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: npt.NDArray[np.generic]) -> None:
+        self.array = array.view()
+        self.array.flags.writeable = False
+
+    def _key(self) -> tuple[object, ...]:
+        contents = tuple(self.array.flat) if self.array.dtype == object else self.array.tobytes()
+        return self.array.dtype, self.array.shape, contents
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorAttr) and (self is other or self._key() == other._key())
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"TensorAttr({self.array.dtype}{list(self.array.shape)})"
+
+
+@dataclass(frozen=True)
+class RegionRef:
+    """A nested graph as an attribute's value: `Node.regions[index]`."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class ProtoAttr:
+    """An attribute's value that is kept as the file has it: what kind of message, and its bytes."""
+
+    kind: str
+    data: bytes
+
+
+AttrValue = (
+    bool
+    | int
+    | float
+    | str
+    | bytes
+    | Enum
+    | DType
+    | None
+    | TensorAttr
+    | RegionRef
+    | ProtoAttr
+    | tuple["AttrValue", ...]
+)
 """What a field of an attribute dataclass may hold: exactly what the text form can print and parse."""
 
 

@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 import numpy as np
 
 from arenite._base.dtypes import DType
-from arenite.ir.attrs import Attrs, AttrValue, ForeignAttrs
+from arenite.ir.attrs import Attrs, AttrValue, ForeignAttrs, ProtoAttr, RegionRef, TensorAttr
 from arenite.ir.attrtext import enums_of, make_attrs
 from arenite.ir.content import HASH_PREFIX
 from arenite.ir.graph import Array, Graph, Node, Value
@@ -305,7 +305,7 @@ class _Parser:
 
     def _element(self) -> bool | int | float | str | bytes:
         value = self._attr_value({}, 0)
-        if value is None or isinstance(value, (tuple, Enum)):
+        if not isinstance(value, (bool, int, float, str, bytes)) or isinstance(value, Enum):
             self._fail("expected an element")
         return value
 
@@ -386,8 +386,29 @@ class _Parser:
         if token.kind is TokenKind.WORD:
             if token.text in ("true", "false", "none"):
                 return {"true": True, "false": False, "none": None}[token.text]
+            if token.text in ("tensor", "region", "proto") and self._sees("("):
+                return self._long_value(token.text)
             cls, _, member = token.text.partition(".")
             if cls in enums and member in enums[cls].__members__:
                 return enums[cls][member]
         self._at -= 1
         self._fail(f"expected a value, found {token}", token)
+
+    def _long_value(self, word: str) -> AttrValue:
+        """What follows `tensor`, `region` or `proto`."""
+        self._punctuation("(")
+        value: AttrValue
+        if word == "tensor":
+            type_ = self._type()
+            self._punctuation("=")
+            if not type_.is_static:
+                self._fail("a tensor's shape must be known")
+            value = TensorAttr(self._contents(type_))
+        elif word == "region":
+            value = RegionRef(self._integer())
+        else:
+            kind = self._take(TokenKind.STRING).text
+            self._punctuation(",")
+            value = ProtoAttr(kind, bytes.fromhex(self._take(TokenKind.HEX).text))
+        self._punctuation(")")
+        return value

@@ -14,13 +14,14 @@ an origin that is the node's name.
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 
-from arenite.ir.attrs import Attrs, AttrValue, ForeignAttrs
+from arenite._base.dtypes import DType
+from arenite.ir.attrs import Attrs, AttrValue, ForeignAttrs, ProtoAttr, RegionRef, TensorAttr
 from arenite.ir.content import content_hash, is_splat
 from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.types import Dim, Quantization, TensorType
@@ -57,10 +58,16 @@ def node_text(node: Node) -> str:
     return _Printer(INLINE_NELEM).node_line(node)
 
 
-def attrs_text(attrs: Attrs) -> str:
-    """Attributes in text form, `{stride=(2, 2)}`; empty when all have their defaults."""
+def attrs_text(attrs: Attrs, tensor: Callable[[Array], str] | None = None) -> str:
+    """Attributes in text form, `{stride=(2, 2)}`; empty when all have their defaults.
+
+    Args:
+        attrs: the attributes.
+        tensor: what to print of an array among them.
+    """
     if isinstance(attrs, ForeignAttrs):
-        return "foreign{" + ", ".join(f"{word_text(name)}={attr_text(value)}" for name, value in attrs.fields) + "}"
+        fields = (f"{word_text(name)}={attr_text(value, tensor)}" for name, value in attrs.fields)
+        return "foreign{" + ", ".join(fields) + "}"
     shown = [
         f"{f.name}={attr_text(getattr(attrs, f.name))}"
         for f in dataclasses.fields(attrs)
@@ -69,8 +76,12 @@ def attrs_text(attrs: Attrs) -> str:
     return "{" + ", ".join(shown) + "}" if shown else ""
 
 
-def attr_text(value: AttrValue) -> str:
+def attr_text(value: AttrValue, tensor: Callable[[Array], str] | None = None) -> str:
     """An attribute's value in text form.
+
+    Args:
+        value: the value.
+        tensor: what to print of an array; its type and contents, large ones by hash, unless given.
 
     Raises:
         TypeError: the text form has none for this type.
@@ -78,7 +89,13 @@ def attr_text(value: AttrValue) -> str:
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, tuple):
-        return f"({', '.join(map(attr_text, value))}{',' if len(value) == 1 else ''})"
+        return f"({', '.join(attr_text(v, tensor) for v in value)}{',' if len(value) == 1 else ''})"
+    if isinstance(value, TensorAttr):
+        return (tensor or _Printer(INLINE_NELEM).tensor)(value.array)
+    if isinstance(value, RegionRef):
+        return f"region({value.index})"
+    if isinstance(value, ProtoAttr):
+        return f"proto({quote(value.kind)}, {attr_text(value.data)})"
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, bytes):
@@ -124,7 +141,7 @@ def element_text(element: object) -> str | None:
         return attr_text(element)
     if not isinstance(element, np.generic):
         return None
-    if element.dtype.kind in "iu" or element.dtype.name in ("int4", "uint4"):
+    if element.dtype.kind in "iu" or element.dtype.name in ("int4", "uint4", "int2", "uint2"):
         return str(int(element))
     if np.iscomplexobj(element):
         return None
@@ -203,7 +220,7 @@ class _Printer:
         results = ", ".join(map(self.declaration, node.results))
         operands = ", ".join("none" if v is None else f"%{name_text(v.name)}" for v in node.operands)
         parts = [f"{results} = " if results else "", f"{word_text(node.op)}({operands})"]
-        attrs = attrs_text(node.attrs)
+        attrs = attrs_text(node.attrs, self.tensor)
         if attrs:
             parts.append(f" {attrs}")
         if not node.results or node.results[0].name != node.name:
@@ -226,6 +243,10 @@ class _Printer:
             return f"q(axis={axis}, {self._by_hash(table)})"
         pairs = "".join(f", {float(s)!r}:{z}" for s, z in zip(q.scales, q.zero_points, strict=False))
         return f"q(axis={axis}{pairs})"
+
+    def tensor(self, array: Array) -> str:
+        type_ = TensorType(DType.of(array.dtype), array.shape)
+        return f"tensor({self.type(type_)} = {self.contents(array)})"
 
     def contents(self, array: Array) -> str:
         if is_splat(array):
