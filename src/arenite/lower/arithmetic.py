@@ -18,8 +18,6 @@ from arenite.ops.arithmetic import ADD_LEFT_SHIFT, Scaling, add_scalings, arithm
 from arenite.ops.constraints import per_tensor
 
 _INT8 = dtypes((DType.INT8, DType.INT8), DType.INT8)
-_NOTHING = Scaling(1 << 30, -1)
-"""Stands for a multiplier of 0 where the operand's tables are zero already."""
 
 
 def _zero_point(call: OpCall, index: int) -> int:
@@ -59,19 +57,16 @@ def _prepare_add(call: OpCall) -> tuple[Prepared, ...]:
 
 
 def _share(call: OpCall, index: int, scaling: Scaling) -> npt.NDArray[np.int32]:
-    """What each code of an operand adds to the sum, by its byte."""
+    """Twice what each code of an operand adds to the sum, by its byte."""
     codes = np.arange(256).astype(np.uint8).view(np.int8).astype(np.int64)
     wide = (codes - _zero_point(call, index)) << ADD_LEFT_SHIFT
-    return requantize(wide, scaling.multiplier, scaling.shift).astype(np.int32)
+    return (2 * requantize(wide, scaling.multiplier, scaling.shift)).astype(np.int32)
 
 
 def _prepare_add_table(call: OpCall) -> tuple[Prepared, ...]:
     a, b, result = add_scalings(call)
     tables = [_share(call, index, scaling) for index, scaling in enumerate((a, b))]
-    if result.multiplier == 0:
-        tables, result = [np.zeros_like(table) for table in tables], _NOTHING
-    # The kernel's form of the multiplier M: 2 M - 2**32.
-    params: Filled = {**_common(call), "multiplier": 2 * result.multiplier - 2**32, "right": -result.shift}
+    params: Filled = {**_common(call), "multiplier": result.multiplier, "shift": result.shift}
     constants: Given = {
         f"table_{name}": PreparedConstant(table, ConstantKind.TABLE) for name, table in zip("ab", tables, strict=True)
     }
@@ -112,9 +107,8 @@ def _add_reference(params: Params, arguments: Arguments) -> None:
 
 def _add_table_reference(params: Params, arguments: Arguments) -> None:
     a, b = _operands(params, arguments)
-    total = array(arguments, "table_a").astype(np.int64)[a] + array(arguments, "table_b").astype(np.int64)[b]
-    multiplier = (integer(params, "multiplier") + 2**32) // 2
-    _store(params, arguments, requantize(total, multiplier, -integer(params, "right")))
+    doubled = array(arguments, "table_a").astype(np.int64)[a] + array(arguments, "table_b").astype(np.int64)[b]
+    _store(params, arguments, requantize(doubled // 2, integer(params, "multiplier"), integer(params, "shift")))
 
 
 def _mul_reference(params: Params, arguments: Arguments) -> None:
@@ -133,7 +127,7 @@ def _cost(per_element: float, flash_nbytes: int) -> Callable[[OpCall], KernelCos
 
 def _scaled_down(call: OpCall) -> bool | str:
     result = add_scalings(call)[2]
-    return result.multiplier == 0 or result.shift <= -1 or f"a shift by {result.shift}"
+    return result.shift <= 0 or f"a shift by {result.shift}"
 
 
 _BOTH = (0, 1)
@@ -146,7 +140,7 @@ KERNELS: tuple[Kernel, ...] = (
         (
             _INT8,
             BROADCASTS_IN_FEW_LOOPS,
-            Constraint("the sum, 20 bits wider than its operands, is scaled down by more than 2", _scaled_down),
+            Constraint("the sum, 20 bits wider than its operands, is scaled by less than 1", _scaled_down),
         ),
         _prepare_add_table,
         _cost(16, 2 * 1024 + 150),

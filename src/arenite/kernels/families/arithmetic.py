@@ -29,7 +29,7 @@ ADD_S8 = KernelInfo(
 ADD_TABLE_S8 = KernelInfo(
     "arenite_add_table_s8",
     "Sum of two tensors, the rescaled operands looked up in two tables of 256 int32.",
-    (*_BROADCAST, Field("multiplier"), Field("right"), *_RESULT),
+    (*_BROADCAST, Field("multiplier"), Field("shift"), *_RESULT),
     (
         Argument("a", "uint8_t", Role.INPUT),
         Argument("b", "uint8_t", Role.INPUT),
@@ -37,7 +37,7 @@ ADD_TABLE_S8 = KernelInfo(
         Argument("table_b", "int32_t", Role.CONSTANT),
         _OUTPUT,
     ),
-    ("arenite_fixedpoint.h", "arenite_port.h", "arenite_requantize.h"),
+    _HEADERS,
 )
 MUL_S8 = KernelInfo(
     "arenite_mul_s8",

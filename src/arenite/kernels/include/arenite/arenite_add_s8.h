@@ -22,14 +22,11 @@ typedef struct {
 } arenite_add_s8_params;
 
 ARENITE_INLINE int8_t arenite_add_s8_element(const arenite_add_s8_params *params, int32_t a, int32_t b) {
-    /* 29 bits each; the operands' shifts are at most 0. */
     const int32_t wide_a = (a - params->zero_point_a) * (1 << 20);
     const int32_t wide_b = (b - params->zero_point_b) * (1 << 20);
-    const int32_t total = arenite_requantize_small(wide_a, params->multiplier_a, params->shift_a) +
-                          arenite_requantize_small(wide_b, params->multiplier_b, params->shift_b);
-    const int32_t scaled = params->shift <= 0
-                               ? arenite_requantize_small(total, params->multiplier, params->shift)
-                               : arenite_requantize(total, params->multiplier, params->shift);
+    const int32_t total = arenite_requantize(wide_a, params->multiplier_a, params->shift_a) +
+                          arenite_requantize(wide_b, params->multiplier_b, params->shift_b);
+    const int32_t scaled = arenite_requantize(total, params->multiplier, params->shift);
     return (int8_t)arenite_clamp(scaled + params->zero_point, params->low, params->high);
 }
 

@@ -30,16 +30,20 @@ ARENITE_INLINE int32_t arenite_requantize(int32_t accumulator, int32_t multiplie
     return arenite_shift_right(arenite_high_mul(shifted, multiplier), right);
 }
 
-/* The same for accumulators and shifts such that accumulator * 2^(shift + 1) has at most 30 bits besides the
- * sign: doubled, the product's upper word is what is wanted, and rounding cannot overflow. */
-ARENITE_INLINE int32_t arenite_requantize_small(int32_t accumulator, int32_t multiplier, int32_t shift) {
-    const int32_t doubled = accumulator * (1 << (shift > 0 ? shift + 1 : 1));
-    const int32_t scaled = (int32_t)(((int64_t)doubled * multiplier + 0x80000000LL) >> 32);
-    if (shift >= 0) {
-        return scaled;
-    }
-    /* Halves away from zero: a negative number gets one less than a half. */
-    return (scaled + (int32_t)(1u << (-shift - 1)) + (scaled >> 31)) >> -shift;
+/* doubled / 2 * multiplier / 2^31, rounded to nearest, halves upwards: SMMULR, as long as the compiler does
+ * not see that the multiplier is a constant. */
+ARENITE_INLINE int32_t arenite_scale_doubled(int32_t doubled, int32_t multiplier) {
+    return (int32_t)(((int64_t)doubled * multiplier + 0x80000000LL) >> 32);
+}
+
+/* scaled * 2^shift + zero_point within bounds, halves away from zero, for |scaled| < 2^31 - 1 and shift in
+ * [-31, 0]. The last bit is shifted out apart, so that a half and the zero point are added at once. */
+ARENITE_INLINE int8_t arenite_store_s8(int32_t scaled, int32_t shift, int32_t zero_point, int32_t low,
+                                       int32_t high) {
+    const int32_t right = shift < 0 ? -shift - 1 : 0;
+    const int32_t stored =
+        shift < 0 ? (((scaled + (scaled >> 31)) >> right) + (2 * zero_point + 1)) >> 1 : scaled + zero_point;
+    return (int8_t)arenite_clamp(stored, low, high);
 }
 
 #endif
