@@ -56,10 +56,13 @@ def _has_negative_zero(data: npt.NDArray[np.generic]) -> bool:
 
 
 def _texts(data: npt.NDArray[np.generic], ctype: str) -> Iterable[str]:
-    if data.dtype.kind in "ui" and data.itemsize <= 2:
+    # Most of a network is 8-bit weights: each byte has one text, made once.
+    if data.itemsize == 1 and data.dtype.kind in "uib":
+        low = -128 if data.dtype.kind == "i" else 0
+        texts = [str(value) for value in range(low, low + 256)]
+        return map(texts.__getitem__, (data.astype(np.int16) - low).tolist())
+    if data.dtype.kind in "ui" and data.itemsize == 2:
         return map(str, data.tolist())
-    if data.dtype.kind == "b":
-        return map(str, data.astype(np.uint8).tolist())
-    if data.dtype.kind in "ui":
-        return (int_literal(value, ctype) for value in data.tolist())
-    return (float_literal(value, ctype) for value in data.tolist())
+    if data.dtype.kind == "f" and np.isfinite(data.astype(np.float64)).all():
+        return map(str, data) if ctype == "double" else (f"{number}f" for number in data)
+    return (literal(value, ctype) for value in data.tolist())
