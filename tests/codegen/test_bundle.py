@@ -153,6 +153,15 @@ def test_no_layer_is_optimised_away(tmp_path: Path, level: str) -> None:
     assert result.tolist() == [0.0, 0.5, 64.0, 127.5]
 
 
+@pytest.mark.gcc
+def test_a_network_of_constants_alone(tmp_path: Path) -> None:
+    builder = GraphBuilder()
+    program = lowered(builder.output(builder.constant("c", np.array([True, False]))))
+    (result,) = HostModel(program, render_toy(program), tmp_path)([])
+    assert result.tolist() == [True, False]
+    assert run(program, KERNELS, [])[0].tolist() == [True, False]
+
+
 def test_equal_programs_give_equal_bytes() -> None:
     assert render_toy(everything()) == render_toy(everything())
 

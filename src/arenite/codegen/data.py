@@ -47,8 +47,8 @@ def render_data_source(program: Program) -> str:
 def declaration(constant: Constant, names: Names) -> str:
     """`ARENITE_ALIGNED(4) const int8_t kws_layer_00_weights[640]`.
 
-    A declaration states the alignment too: on x86-64 compilers may otherwise believe that of the ABI, which is 16 for an
-    array of 16 bytes or more, and load by it.
+    A declaration states the alignment too: on x86-64 compilers may otherwise believe that of the ABI, which is 16 for
+    an array of 16 bytes or more, and load by it.
     """
     ctype = ctype_of_numpy(constant.data.dtype)
     alignment = max(_ALIGNMENT, constant.data.itemsize)

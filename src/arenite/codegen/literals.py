@@ -64,5 +64,5 @@ def _texts(data: npt.NDArray[np.generic], ctype: str) -> Iterable[str]:
     if data.dtype.kind in "ui" and data.itemsize == 2:
         return map(str, data.tolist())
     if data.dtype.kind == "f" and np.isfinite(data.astype(np.float64)).all():
-        return map(str, data) if ctype == "double" else (f"{number}f" for number in data)
+        return map(str, data) if ctype == "double" else (f"{number!s}f" for number in data)
     return (literal(value, ctype) for value in data.tolist())
