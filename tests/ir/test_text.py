@@ -217,6 +217,9 @@ def test_constants_round_trip(array: Array) -> None:
     assert not value.constant.flags.writeable
     assert ("sha256:" in printed.text) == bool(printed.constants) == (array.size > 16 and 0 not in array.strides)
     assert value.constant.strides == array.strides or 0 not in array.strides
+    alone = print_graph(b.graph, self_contained=True)
+    assert alone.constants == {}
+    assert node_facts(parse_graph(alone.text, OPS)) == node_facts(b.graph)
 
 
 @given(st.lists(st.floats(width=32), max_size=16), st.lists(st.floats(width=16), max_size=16))
@@ -246,6 +249,8 @@ def test_quantizations_round_trip(pairs: list[tuple[float, int]], axis: int | No
     x = b.input("x", TensorType(DType.INT8, (3, 4), q))
     _, back = round_trip(b.output(x))
     assert back.inputs[0].type.quantization == q
+    alone = parse_graph(print_graph(b.graph, self_contained=True).text, OPS)
+    assert alone.inputs[0].type.quantization == q
 
 
 def test_variables_regions_and_unknown_rank_round_trip() -> None:

@@ -70,6 +70,19 @@ def test_values_that_nested_graphs_read_are_live() -> None:
     assert len(graph) == 2
 
 
+def test_values_that_dead_nested_nodes_read_are_live() -> None:
+    """The nested node goes only with its graph, and reads until then."""
+    b = GraphBuilder()
+    x = b.input("x", f32(2))
+    captured = b.node("t.neg", [x], [f32(2)], name="captured")
+    inner = GraphBuilder("inner")
+    inner.node("t.neg", [captured.result], [f32(2)], name="dead")
+    inner.output(inner.node("t.neg", [x], [f32(2)], name="deep").result)
+    graph = b.output(b.node("t.neg", [x], [f32(2)], name="outer", regions=[inner.graph]).result)
+    assert verdicts(DeadCodeElimination(), graph, REGISTRY) == {}
+    assert len(graph) == 2
+
+
 def test_a_dead_node_goes_with_its_nested_graphs() -> None:
     graph = nested("t.neg", dead=True)
     assert len(verdicts(DeadCodeElimination(), graph, REGISTRY)) == 2

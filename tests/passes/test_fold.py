@@ -144,6 +144,13 @@ def test_affordable_counts_only_what_is_freed() -> None:
     assert verdict(graph, Fold(max_nbytes=396)) == "missed too-large"
 
 
+def test_affordable_counts_no_outputs_as_freed() -> None:
+    b = GraphBuilder()
+    c = constant(b, 1)
+    graph = b.output(b.node("t.fill", [c], [f32(100)], name="y").result, c)
+    assert verdict(graph, Fold(max_nbytes=396)) == "missed too-large"
+
+
 def test_a_huge_result_is_refused_before_it_is_computed() -> None:
     def explode(call: object, operands: object) -> tuple[Array, ...]:
         raise AssertionError("computed")

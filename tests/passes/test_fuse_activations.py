@@ -19,6 +19,7 @@ from arenite.ir.opdef import NotApplicable, OpDef
 from arenite.ir.pattern import STRUCTURE_REASONS
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
+from arenite.ops.activation import SoftmaxAttrs
 from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
 from arenite.ops.dense import FullyConnectedAttrs
@@ -255,6 +256,20 @@ def test_chain_of_activations_fuses_one_by_one() -> None:
     assert ops(g) == ["add"]
     attrs: Any = next(g.nodes).attrs
     assert attrs.activation is Activation.RELU6
+
+
+def test_the_fused_value_is_called_as_the_activations_result_was() -> None:
+    """Values of the same name mean the same before and after, whether outputs or not."""
+    g = graph()
+    _, act = g.nodes
+    b = GraphBuilder()
+    end = b.node("softmax", [act.result], [TensorType(DType.INT8, SHAPE, Quantization.per_tensor(1 / 256, -128))])
+    end.attrs = SoftmaxAttrs()
+    b.graph._remove(end)
+    g._insert(end, None)
+    g.outputs = [end.result]
+    assert verdict(g) == "passed fused"
+    assert [value.name for value in end.operands if value is not None] == ["act"]
 
 
 def test_every_fusable_op_has_an_activation() -> None:

@@ -313,11 +313,12 @@ def test_a_pass_that_does_nothing_is_left_in_peace() -> None:
 def test_a_graph_with_unknown_ops_is_passed_over_with_a_remark() -> None:
     graph = model()
     next(graph.nodes).op = "custom"
-    result = run(lambda work: None, graph)
+    passes = [Planted(lambda work: None)] * 2
+    result = run_pipeline(graph, passes, REGISTRY, instruments=all_checks())
     (remark,) = result.remarks
     assert remark.kind is RemarkKind.ANALYSIS
     assert remark.text == (
-        "pass planted could not be checked by running the graph: 1 operator in this model is not supported:"
+        "what passes did to graph 'main' could not be checked by running it: 1 operator in this model is not supported"
     )
     assert result.rows[0].max_error is None
 

@@ -41,9 +41,14 @@ class Printed:
     constants: dict[str, Array]
 
 
-def print_graph(graph: Graph, *, inline_nelem: int = INLINE_NELEM) -> Printed:
-    """The text form of a graph. A graph that the verifier rejects is printed too, as well as it can be."""
-    printer = _Printer(inline_nelem)
+def print_graph(graph: Graph, *, self_contained: bool = False) -> Printed:
+    """The text form of a graph. A graph that the verifier rejects is printed too, as well as it can be.
+
+    Args:
+        graph: what to print.
+        self_contained: write large constants out as bytes in hexadecimal, so that the text is enough to parse it.
+    """
+    printer = _Printer(self_contained)
     lines = list(printer.graph(graph, "", frozenset()))
     return Printed("\n".join(lines) + "\n", printer.constants)
 
@@ -55,7 +60,7 @@ def graph_text(graph: Graph) -> str:
 
 def node_text(node: Node) -> str:
     """One node's line, for messages and listings; its regions are left out."""
-    return _Printer(INLINE_NELEM).node_line(node)
+    return _Printer().node_line(node)
 
 
 def attrs_text(attrs: Attrs, tensor: Callable[[Array], str] | None = None) -> str:
@@ -175,7 +180,7 @@ def _shared_values(graph: Graph) -> set[Value]:
 
 @dataclass
 class _Printer:
-    inline_nelem: int
+    self_contained: bool = False
     constants: dict[str, Array] = field(default_factory=dict)
 
     def graph(self, graph: Graph, indent: str, outer: frozenset[Value]) -> Iterator[str]:
@@ -238,7 +243,7 @@ class _Printer:
         if q.is_per_tensor and len(q.scales) == len(q.zero_points) == 1:
             return f"q({float(q.scales[0])!r}, {q.zero_points[0]})"
         axis = "none" if q.axis is None else str(q.axis)
-        if len(q.scales) > self.inline_nelem:
+        if len(q.scales) > INLINE_NELEM and not self.self_contained:
             table = np.array([q.scales, q.zero_points], np.float64)
             return f"q(axis={axis}, {self._by_hash(table)})"
         pairs = "".join(f", {float(s)!r}:{z}" for s, z in zip(q.scales, q.zero_points, strict=False))
@@ -253,9 +258,12 @@ class _Printer:
             text = element_text(array[(0,) * array.ndim])
             if text is not None:
                 return f"splat {text}"
-        if array.size > self.inline_nelem:
+        large = array.size > INLINE_NELEM
+        if large and not self.self_contained:
             return self._by_hash(array)
-        texts = [element_text(element) for element in array.reshape(-1)]
+        texts = (
+            [element_text(element) for element in array.reshape(-1)] if array.dtype == object or not large else [None]
+        )
         if None in texts:
             return f'x"{np.ascontiguousarray(array).tobytes().hex()}"'
         return f"[{', '.join(text for text in texts if text is not None)}]"

@@ -14,9 +14,11 @@ from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.types import Quantization, TensorType
 from arenite.passes.base import BitExact, Close, Equivalence, Lossy
 from arenite.passes.feeds import Feed, made_up_feeds
-from arenite.passes.pipeline import Step
+from arenite.passes.pipeline import Instrument, Step
 
-NOT_COMPARED = Reason("not-compared", "pass {subject} could not be checked by running the graph: {problem}")
+NOT_COMPARED = Reason(
+    "not-compared", "what passes did to graph '{subject}' could not be checked by running it: {problem}"
+)
 
 Reals = npt.NDArray[np.float64]
 
@@ -52,7 +54,7 @@ def agree(reference: Array, found: Array, equivalence: Equivalence) -> bool:
             return reference.shape == found.shape
 
 
-class Differential:
+class Differential(Instrument):
     """Compares outputs before and after each pass that changed the graph.
 
     On random inputs, inputs at the ends of the range, and `samples`. One interpreter per graph runs all of them in
@@ -67,12 +69,13 @@ class Differential:
         self._original: Graph | None = None
         self._feeds: list[Feed] = []
         self._outputs: list[list[Array]] | None = None
+        self._told = False
 
     def before(self, step: Step) -> None:
         self._original = clone_graph(step.graph)
         if self._outputs is None or step.number == 0:
             self._feeds = made_up_feeds(step.graph, n_random=self._n_random)
-            self._feeds += [Feed(f"sample {i}", _named(step.graph, s)) for i, s in enumerate(self._samples)]
+            self._feeds += [Feed(f"sample {i}", named_inputs(step.graph, s)) for i, s in enumerate(self._samples)]
             self._outputs = self._run_original(step)
 
     def after(self, step: Step) -> None:
@@ -106,12 +109,15 @@ class Differential:
             interpreter = Interpreter(step.graph, step.context.registry)
             return [interpreter.run(feed.arrays) for feed in self._feeds]
         except (ModelError, DataError) as error:
-            arguments = {"problem": error.problems[0].splitlines()[0]}
-            step.context.sink(Remark(RemarkKind.ANALYSIS, "differential", NOT_COMPARED, step.spec.name, arguments))
+            if not self._told:
+                arguments = {"problem": error.problems[0].splitlines()[0].rstrip(":")}
+                step.context.sink(Remark(RemarkKind.ANALYSIS, "differential", NOT_COMPARED, step.graph.name, arguments))
+            self._told = True
             return None
 
 
-def _named(graph: Graph, inputs: Inputs) -> dict[str, Array]:
+def named_inputs(graph: Graph, inputs: Inputs) -> dict[str, Array]:
+    """Inputs by name."""
     if isinstance(inputs, Mapping):
         return dict(inputs)
     return {value.name: array for value, array in zip(graph.inputs, inputs, strict=True)}

@@ -13,7 +13,7 @@ from arenite.passes.differential import Differential
 from arenite.passes.pipeline import Instrument, Step
 
 
-class VerifyGraph:
+class VerifyGraph(Instrument):
     """Verifies the graph before the first pass and after each one.
 
     A model may hold nodes that do not fit their ops (types that no kernel has): passes leave them alone, and must not
@@ -38,7 +38,7 @@ class VerifyGraph:
         return verify(step.graph, step.context.registry, allow_unknown=True)
 
 
-class CheckClaims:
+class CheckClaims(Instrument):
     """Compares what a pass says with what it did.
 
     A pass that says unchanged leaves the text form equal; one that says changed changes it, and says by a remark what
@@ -85,7 +85,7 @@ def _interface(step: Step) -> object:
     return [(value.name, None if lossy else value.type) for value in values], len(step.graph.inputs)
 
 
-class Dump:
+class Dump(Instrument):
     """Writes the text form after each pass that changed the graph, as `NN-pass.ir` in a folder."""
 
     def __init__(self, folder: Path) -> None:

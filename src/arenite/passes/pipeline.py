@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from arenite._base.errors import SelfCheckError
 from arenite._base.remarks import Remark
@@ -46,14 +45,18 @@ class Step:
         return self.result
 
 
-class Instrument(Protocol):
-    """Watches passes. One instance serves one run of a pipeline."""
+class Instrument:
+    """Watches passes. One instance serves one run of a pipeline; this one does nothing."""
 
     def before(self, step: Step) -> None:
         """Called before each pass."""
 
     def after(self, step: Step) -> None:
         """Called after each pass; raises SelfCheckError, naming the pass, when it did wrong."""
+
+    def failed(self, step: Step, error: SelfCheckError) -> SelfCheckError:
+        """Called when a pass did wrong; the error to raise, `error` or one that says more."""
+        return error
 
 
 @dataclass(frozen=True)
@@ -111,18 +114,27 @@ def run_pipeline(
     rows = []
     for number, spec in enumerate(passes):
         step = Step(number, spec, graph, context, len(graph), len(graph))
-        _require(step, spec.requires, "needs")
-        for instrument in instruments:
-            instrument.before(step)
-        start = time.perf_counter()
-        step.result = spec.run(graph, context)
-        step.milliseconds = (time.perf_counter() - start) * 1e3
-        step.nodes_after = len(graph)
-        for instrument in instruments:
-            instrument.after(step)
-        _require(step, spec.establishes, "claims to leave")
+        try:
+            _run_step(step, instruments)
+        except SelfCheckError as error:
+            for instrument in instruments:
+                error = instrument.failed(step, error)
+            raise error
         rows.append(_row(step))
     return PipelineResult(tuple(rows), tuple(remarks))
+
+
+def _run_step(step: Step, instruments: Sequence[Instrument]) -> None:
+    _require(step, step.spec.requires, "needs")
+    for instrument in instruments:
+        instrument.before(step)
+    start = time.perf_counter()
+    step.result = step.spec.run(step.graph, step.context)
+    step.milliseconds = (time.perf_counter() - start) * 1e3
+    step.nodes_after = len(step.graph)
+    for instrument in instruments:
+        instrument.after(step)
+    _require(step, step.spec.establishes, "claims to leave")
 
 
 def _row(step: Step) -> PassRow:
