@@ -80,14 +80,14 @@ def buffer(data: bytes | None, **values: Any) -> Record:
 
 
 def file(subgraphs: Sequence[Record], codes: Sequence[Record], buffers: Sequence[Record] = (), **values: Any) -> bytes:
-    root = SCHEMA.record(
-        "Model",
-        version=values.pop("version", 3),
-        operator_codes=tuple(codes),
-        subgraphs=tuple(subgraphs),
-        buffers=(buffer(None), *buffers),
-        **values,
+    return write_model(
+        operator_codes=tuple(codes), subgraphs=tuple(subgraphs), buffers=(buffer(None), *buffers), **values
     )
+
+
+def write_model(**values: Any) -> bytes:
+    """A file with these fields of the model, and the right version unless another is given."""
+    root = SCHEMA.record("Model", **{"version": 3, **values})
     return write(root, FILE_IDENTIFIER, {("Buffer", "data"): 16}, 0)
 
 

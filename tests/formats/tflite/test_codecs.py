@@ -1,6 +1,7 @@
 """Attributes and options, both ways, with LiteRT's object API as the judge of what was written."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Node
 from arenite.ir.model import Model
 from arenite.ir.types import Quantization, TensorType
+from arenite.ops import core_registry
 from arenite.ops.activation import SoftmaxAttrs
 from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
@@ -87,10 +89,12 @@ CASES: Mapping[str, tuple[st.SearchStrategy[Attrs], str | None, Any]] = {
         lambda a: {**_activation(a), "keepNumDims": a.keep_dims, "weightsFormat": 0},
     ),
     "add": (st.builds(ArithmeticAttrs, _ACTIVATION), "AddOptionsT", _activation),
+    "sub": (st.builds(ArithmeticAttrs, _ACTIVATION), "SubOptionsT", _activation),
     "mul": (st.builds(ArithmeticAttrs, _ACTIVATION), "MulOptionsT", _activation),
     "relu": _NONE,
     "relu6": _NONE,
     "logistic": _NONE,
+    "tanh": _NONE,
     "softmax": (
         st.builds(SoftmaxAttrs, st.floats(width=32, min_value=0, allow_infinity=False)),
         "SoftmaxOptionsT",
@@ -104,6 +108,7 @@ CASES: Mapping[str, tuple[st.SearchStrategy[Attrs], str | None, Any]] = {
         lambda a: {"newShape": None if a.new_shape is None else list(a.new_shape)},
     ),
     "pad": (st.just(Attrs()), "PadOptionsT", lambda _: {}),
+    "padv2": (st.just(Attrs()), "PadV2OptionsT", lambda _: {}),
     "concatenation": (
         st.builds(ConcatenationAttrs, st.integers(-4, 4), _ACTIVATION),
         "ConcatenationOptionsT",
@@ -125,14 +130,19 @@ def only(model: Model) -> Node:
     return node
 
 
-def test_every_codec_has_a_case() -> None:
-    assert set(CASES) <= set(codecs_by_op())
+def test_every_op_has_one_codec_and_every_codec_a_case() -> None:
+    registry = core_registry()
+    assert set(registry) <= set(codecs_by_op()) <= set(CASES)
     assert len(codecs_by_op()) == len(codecs_by_builtin())
+    for op, codec in codecs_by_op().items():
+        assert op not in registry or codec.attrs is registry[op].attrs
+        mapped = {item.attr for item in codec.maps}
+        assert mapped == {field.name for field in fields(codec.attrs)}, op
 
 
 @pytest.mark.litert
 @given(st.data())
-@pytest.mark.parametrize("op", CASES)
+@pytest.mark.parametrize("op", codecs_by_op())
 def test_options_as_litert_reads_them(op: str, data: st.DataObject) -> None:
     from ai_edge_litert import schema_py_generated as litert
 
@@ -149,7 +159,7 @@ def test_options_as_litert_reads_them(op: str, data: st.DataObject) -> None:
 
 
 @given(st.data())
-@pytest.mark.parametrize("op", CASES)
+@pytest.mark.parametrize("op", codecs_by_op())
 def test_what_is_exported_is_imported(op: str, data: st.DataObject) -> None:
     attrs = data.draw(CASES[op][0])
     type_ = TensorType(DType.FLOAT32, (1, 2, 2, 1))

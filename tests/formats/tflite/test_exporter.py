@@ -274,16 +274,36 @@ def test_what_a_file_cannot_hold_is_named_at_once() -> None:
     builder = GraphBuilder()
     x = builder.input("x", TensorType(DType.FLOAT32, ("batch", 4)))
     y = builder.node("onnx.Gelu", [x], [TensorType(DType.FLOAT32, None)], ForeignAttrs(), name="y")
+    builder.output(builder.input("w", TensorType(DType.UINT2, (4,))))
     z = builder.node("mystery", [y.result], [TensorType(DType.FLOAT32, (1 << 31,))], Attrs(), name="z")
     with pytest.raises(ModelError) as caught:
         export_model(Model("m", builder.output(z.result)))
     assert caught.value.problems == (
         "value 'x': expected a static shape, found float32[batch, 4]",
+        "value 'w': a .tflite file has no element type uint2",
         "value 'y': expected a static shape, found float32[*]",
         "value 'z': a .tflite file has no dimensions beyond 2147483647, found float32[2147483648]",
         "node 'y': a .tflite file has no operator for onnx.Gelu",
         "node 'z': a .tflite file has no operator for mystery",
     )
+
+
+def test_two_values_of_one_name_are_refused() -> None:
+    model = dense()
+    model.graph.outputs[0].name = "x"
+    with pytest.raises(ModelError, match="value 'x': 2 values of the graph have this name"):
+        export_model(model)
+
+
+def test_an_input_and_a_constant_as_outputs() -> None:
+    builder = GraphBuilder()
+    x = builder.input("x", TensorType(DType.FLOAT32, (2,)))
+    c = builder.constant("c", np.array([1.5, -2.5], np.float32))
+    model = Model("m", builder.output(x, c, x))
+    again = import_model(export_model(model), "m").graph
+    assert [value.name for value in again.outputs] == ["x", "c", "x"]
+    assert again.outputs[1].constant is not None
+    assert again.outputs[1].constant.tolist() == [1.5, -2.5]
 
 
 def test_a_model_beyond_two_gigabytes_is_refused() -> None:

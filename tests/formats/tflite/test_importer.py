@@ -220,6 +220,26 @@ def test_state() -> None:
     assert again.operand(1).is_variable
 
 
+@pytest.mark.parametrize("index", [0, 1])
+def test_tensors_without_elements(index: int) -> None:
+    tensors = [
+        tensor("x", (0,), "FLOAT32", buffer=index),
+        tensor("none", (0, 3), "INT32", buffer=index),
+        tensor("y", (0,), "FLOAT32", buffer=index),
+    ]
+    model = import_model(one_op("TILE", tensors, [0, 1], [buffer(None)]), "m")
+    (node,) = model.graph.nodes
+    assert [value.is_constant for value in (*node.present_operands, node.result)] == [False, True, False]
+    assert node.operand(1).type.dims == (0, 3)
+    (again,) = import_model(export_model(model), "m").graph.nodes
+    assert [value.is_constant for value in (*again.present_operands, again.result)] == [False, True, False]
+
+
+def test_a_file_without_buffers() -> None:
+    data = small.write_model(subgraphs=(subgraph([tensor("x", (2,)), tensor("n", (0,))], [], [0], [0, 1]),))
+    assert [value.is_constant for value in import_model(data, "m").graph.outputs] == [False, True]
+
+
 def test_int4_weights() -> None:
     tensors = [tensor("x", (1, 3)), tensor("w", (1, 3), "INT4", buffer=1), tensor("y", (1, 1))]
     options = SCHEMA.record("FullyConnectedOptions")
@@ -246,8 +266,8 @@ def test_int4_weights() -> None:
         ),
         ({"shape": (0, 2**31 - 1, 2**31 - 1)}, "tensor 0 'x': its shape [0, 2147483647, 2147483647] of float32 is too"),
         ({"buffer": 9999}, "tensor 0 'x': buffer 9999 does not exist: the file has 1 buffers"),
-        ({"dtype": "INT2"}, "tensor 0 'x': its element type INT2 is not one that Arenite has"),
-        ({"dtype": "VARIANT"}, "tensor 0 'x': its element type VARIANT is not one that Arenite has"),
+        ({"dtype": "INT2"}, "tensor 0 'x': its element type INT2 is not one that Arenite reads"),
+        ({"dtype": "VARIANT"}, "tensor 0 'x': its element type VARIANT is not one that Arenite reads"),
         ({"sparsity": SCHEMA.record("SparsityParameters")}, "tensor 0 'x': it is sparse, which Arenite does not read"),
         ({"external_buffer": 1}, "tensor 0 'x': its data is in another file"),
         ({"variant_tensors": (SCHEMA.record("VariantSubType"),)}, "tensor 0 'x': it is a variant tensor"),

@@ -6,6 +6,30 @@ import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 
+# The element types that a .tflite file and the core dialect share; our members are named by TFLite's labels.
+ELEMENT_TYPES = frozenset(
+    {
+        DType.FLOAT16,
+        DType.BFLOAT16,
+        DType.FLOAT32,
+        DType.FLOAT64,
+        DType.INT4,
+        DType.INT8,
+        DType.INT16,
+        DType.INT32,
+        DType.INT64,
+        DType.UINT8,
+        DType.UINT16,
+        DType.UINT32,
+        DType.UINT64,
+        DType.BOOL,
+        DType.STRING,
+        DType.COMPLEX64,
+        DType.COMPLEX128,
+        DType.RESOURCE,
+    }
+)
+
 Bytes = npt.NDArray[np.uint8]
 Array = npt.NDArray[np.generic]
 

@@ -23,7 +23,7 @@ from arenite.formats.tflite.flat import (
     VectorKind,
 )
 
-MAX_TABLES = 500_000
+MAX_TABLES = 100_000
 _FORMATS = {
     Scalar.BOOL: struct.Struct("<B"),
     Scalar.INT8: struct.Struct("<b"),

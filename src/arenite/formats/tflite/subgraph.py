@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from arenite.formats.tflite.codec import Codec
@@ -41,15 +42,26 @@ class SubgraphReader:
         self._record = record
         self._where = f"subgraph {index}: " if index else ""
         records = record.records("tensors")
-        found = (reader.read(tensor, i, self._where) for i, tensor in enumerate(records))
-        self._tensors = tuple(tensor for tensor in found if tensor is not None)
         self.n_tensors = len(records)
         self._operators = record.records("operators")
         self._inputs = record.integers("inputs")
         self._outputs = record.integers("outputs")
+        found = (reader.read(tensor, i, self._where) for i, tensor in enumerate(records))
+        self._tensors = self._without_empty_data([tensor for tensor in found if tensor is not None])
         self._foreign: set[int] = set()
         self._meanings: dict[int, tuple[str, Attrs]] = {}
         self.notes: list[str] = []
+
+    def _without_empty_data(self, tensors: list[Tensor]) -> tuple[Tensor, ...]:
+        """A tensor without elements is constant only when it has no other source."""
+        computed = {index for operator in self._operators for index in operator.integers("outputs")}
+        computed.update(self._inputs)
+        return tuple(
+            replace(tensor, constant=None)
+            if tensor.constant is not None and tensor.constant.size == 0 and tensor.index in computed
+            else tensor
+            for tensor in tensors
+        )
 
     # Checks
 

@@ -1,5 +1,6 @@
 """One graph as a subgraph of a file that is being written."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from arenite.formats.tflite.buffers import BufferPool
 from arenite.formats.tflite.codecs import codecs_by_op
+from arenite.formats.tflite.constants import ELEMENT_TYPES
 from arenite.formats.tflite.details import GraphFacts, OperatorFacts, TensorFacts, node_dtypes
 from arenite.formats.tflite.flat import Record, Schema
 from arenite.formats.tflite.foreign import (
@@ -81,9 +83,11 @@ class SubgraphWriter:
 
     def problems(self) -> Iterator[str]:
         """What a .tflite file cannot hold, one sentence each."""
-        tensor_types = self._schema.enums["TensorType"].names
+        for name, count in Counter(value.name for value in self._values).items():
+            if count > 1:
+                yield f"value '{name}': {count} values of the graph have this name"
         for value in self._values:
-            if value.type.dtype.name not in tensor_types:
+            if value.type.dtype not in ELEMENT_TYPES:
                 yield f"value '{value.name}': a .tflite file has no element type {value.type.dtype}"
             if not value.type.is_static:
                 yield f"value '{value.name}': expected a static shape, found {value.type}"

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from arenite._base.dtypes import DType
-from arenite.formats.tflite.constants import Array, decode
+from arenite.formats.tflite.constants import ELEMENT_TYPES, Array, decode
 from arenite.formats.tflite.details import TensorFacts
 from arenite.formats.tflite.file import TfliteFile
 from arenite.formats.tflite.flat import EnumKind, Record
@@ -23,7 +23,7 @@ class Tensor:
     Attributes:
         index: in its subgraph.
         name: as stored.
-        constant: its data, of its type's shape; None when it has none.
+        constant: its data, of its type's shape; None when it has none. A tensor without elements has all of it.
         frozen: its shape signature has dimensions that were dynamic.
     """
 
@@ -94,9 +94,10 @@ class TensorReader:
         kind = record.table.field("type").kind
         assert isinstance(kind, EnumKind)
         label = kind.label(record.integer("type"))
-        if isinstance(label, int) or label not in DType.__members__:
-            raise ValueError(f"its element type {label} is not one that Arenite has")
-        return DType[label]
+        dtype = DType.__members__.get(str(label))
+        if dtype not in ELEMENT_TYPES:
+            raise ValueError(f"its element type {label} is not one that Arenite reads")
+        return dtype
 
     def _shape(self, record: Record) -> tuple[int, ...]:
         array = record.array("shape")
@@ -122,10 +123,9 @@ class TensorReader:
 
     def _constant(self, record: Record, type_: TensorType) -> Array | None:
         index = record.integer("buffer")
-        if index == 0 and self._file.n_buffers == 0:
-            return None
-        data = self._file.buffer(index)
-        if data.size == 0 and not (type_.nelem == 0 and index > 0):
+        is_none = index == 0 and self._file.n_buffers == 0
+        data = self._file.outside(0, 0) if is_none else self._file.buffer(index)
+        if data.size == 0 and (type_.nelem > 0 or record.flag("is_variable")):
             return None
         key = (index, type_.dtype, type_.nelem)
         if key not in self._decoded:
