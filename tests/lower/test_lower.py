@@ -1,5 +1,7 @@
 """Programs of random graphs compute what the graphs mean, and keep within their buffers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph
 from arenite.ir.types import Quantization, TensorType
 from arenite.lower.arena import run
+from arenite.lower.kernel import KernelCost
 from arenite.lower.lower import lower
 from arenite.lower.program import BufferRef, ConstantRef, Program
 from lower.graphs import graphs, random_inputs, run_reference
@@ -150,3 +153,27 @@ def test_a_view_that_changes_its_size_is_a_defect() -> None:
     x = builder.input("x", int8(4))
     with pytest.raises(SelfCheckError, match="turns 4 bytes into 5"):
         lowered(builder.output(builder.node("toy.view", [x], [int8(5)]).result))
+
+
+@pytest.mark.parametrize("peak", ["at the scratch", "elsewhere"])
+def test_scratch_is_taken_only_where_the_arena_is_not_raised_for_it(peak: str) -> None:
+    """`toy.reverse` has a fast variant with scratch: it runs where another step fills the arena anyway."""
+    direct = KERNELS.get("toy.reverse", "direct")
+    hungry = KERNELS.get("toy.sum", "direct")
+    fast = replace(
+        direct,
+        variant="fast",
+        info=hungry.info,
+        prepare=hungry.prepare,
+        reference=hungry.reference,
+        cost=lambda call: KernelCost(0.0, 0, 4 * call.operand(0).nelem),
+    )
+    builder = GraphBuilder()
+    small = builder.node("toy.reverse", [builder.input("x", int8(8))], [int8(8)], name="small").result
+    builder.output(small)
+    if peak == "elsewhere":
+        builder.output(builder.node("toy.reverse", [builder.input("z", int8(100))], [int8(100)], name="large").result)
+    program = lower(builder.graph, REGISTRY, KERNELS.extended_with([fast]), name="net", alignment=1)
+    variants = {call.name: call.variant for call in program.calls}
+    assert variants["small"] == ("direct" if peak == "at the scratch" else "fast")
+    assert program.placement.arena_nbytes == (16 if peak == "at the scratch" else 8 + 100 + 100)

@@ -96,3 +96,18 @@ def test_a_set_refuses_two_of_a_name() -> None:
         "lean",
         "new",
     ]
+
+
+def test_a_kernel_whose_scratch_would_raise_the_arena_loses() -> None:
+    subject = node()
+    for room, winner in ((60, FAST), (59, SLOW), (49, LEAN)):
+        choice = select([subject], SET, Objective.SPEED, {subject: room})[subject]
+        assert choice.kernel is winner
+    (why_not,) = (a.why_not for a in choice.alternatives if a.kernel == "fast")
+    assert why_not.startswith("its 60 B of scratch would raise the arena, which has 49 B free at this step; est. 1.2 M")
+
+
+def test_where_all_want_more_than_there_is_the_least_scratch_wins() -> None:
+    subject = node()
+    choice = select([subject], KernelSet((SLOW, FAST)), Objective.SPEED, {subject: 3})[subject]
+    assert choice.kernel is SLOW

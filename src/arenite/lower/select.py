@@ -37,8 +37,17 @@ class Choice:
     alternatives: tuple[Alternative, ...]
 
 
-def select(nodes: Iterable[Node], kernels: KernelSet, objective: Objective) -> Mapping[Node, Choice]:
+def select(
+    nodes: Iterable[Node], kernels: KernelSet, objective: Objective, room: Mapping[Node, int] | None = None
+) -> Mapping[Node, Choice]:
     """A kernel for each node.
+
+    Args:
+        nodes: to choose for.
+        kernels: to choose from.
+        objective: what to be cheap in.
+        room: bytes of scratch that a node may take without raising the arena; a kernel that wants more loses to every
+            one that does not. None: scratch is free.
 
     Raises:
         ModelError: for some nodes there is none; one sentence for those that are refused alike, with their names and
@@ -47,7 +56,7 @@ def select(nodes: Iterable[Node], kernels: KernelSet, objective: Objective) -> M
     choices: dict[Node, Choice] = {}
     refused: dict[str, list[str]] = {}
     for node in nodes:
-        found = _choose(OpCall.of(node), kernels.of_op(node.op), objective)
+        found = _choose(OpCall.of(node), kernels.of_op(node.op), objective, None if room is None else room.get(node, 0))
         if isinstance(found, Choice):
             choices[node] = found
         else:
@@ -63,7 +72,7 @@ def _subject(names: list[str]) -> str:
     return f"node{'s' if len(names) > 1 else ''} {listed}{surplus}"
 
 
-def _choose(call: OpCall, candidates: tuple[Kernel, ...], objective: Objective) -> Choice | str:
+def _choose(call: OpCall, candidates: tuple[Kernel, ...], objective: Objective, room: int | None) -> Choice | str:
     """The choice, or why there is none."""
     if not candidates:
         return f"there is no kernel for op {call.op}, here {signature_text(call)}"
@@ -78,11 +87,17 @@ def _choose(call: OpCall, candidates: tuple[Kernel, ...], objective: Objective) 
     if not costs:
         wants = "; ".join(f"'{variant}' wants that {text}" for variant, text in refusals.items())
         return f"no kernel of {call.op} takes {signature_text(call)}: {wants}"
+    fitting = {name: cost for name, cost in costs.items() if room is None or cost.scratch_nbytes <= room}
+    if not fitting:
+        least = min(cost.scratch_nbytes for cost in costs.values())
+        fitting = {name: cost for name, cost in costs.items() if cost.scratch_nbytes == least}
     # min() keeps the first of equals, so the order of the family's tuple breaks ties.
-    best = min(costs, key=lambda variant: _rank(costs[variant], objective))
+    best = min(fitting, key=lambda variant: _rank(fitting[variant], objective))
     (winner,) = (kernel for kernel in candidates if kernel.variant == best)
     alternatives = tuple(
         _alternative(kernel, refusals.get(kernel.variant), costs.get(kernel.variant), objective)
+        if kernel.variant not in costs or kernel.variant in fitting
+        else _too_much_scratch(kernel, costs[kernel.variant], room or 0)
         for kernel in candidates
         if kernel is not winner
     )
@@ -112,6 +127,15 @@ def _alternative(kernel: Kernel, refusal: str | None, cost: KernelCost | None, o
     if cost is None:
         return Alternative(kernel.variant, None, f"it wants that {refusal}")
     return Alternative(kernel.variant, cost.instructions, f"dearer in {objective.value}: {_estimate(cost)}")
+
+
+def _too_much_scratch(kernel: Kernel, cost: KernelCost, room: int) -> Alternative:
+    return Alternative(
+        kernel.variant,
+        cost.instructions,
+        f"its {cost.scratch_nbytes:,} B of scratch would raise the arena, which has {room:,} B free at this step; "
+        f"{_estimate(cost)}",
+    )
 
 
 def _why(winner: Kernel, candidates: tuple[Kernel, ...], costs: Mapping[str, KernelCost]) -> str:
