@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
+from arenite._base.errors import ModelError
+from arenite.formats.tflite import import_model
 from arenite.formats.tflite.flat import Record
 from arenite.formats.tflite.schema import FILE_IDENTIFIER, tflite_schema
 from arenite.formats.tflite.writer import write
@@ -111,3 +114,24 @@ def relu(**first: Any) -> bytes:
     """x -> RELU -> y, with the fields of tensor x as given."""
     values = {"name": "x", "shape": (1, 4), "dtype": "FLOAT32", **first}
     return one_op("RELU", [tensor(**values), tensor("y", (1, 4), "FLOAT32")], [0])
+
+
+def conv_file(**values: Any) -> bytes:
+    """x, weights per channel -> CONV_2D -> y, with the fields of the operator as given."""
+    options = SCHEMA.record("Conv2DOptions", padding=1, stride_w=2, stride_h=3, fused_activation_function=3)
+    weights = quantization([0.5, 0.25, 0.125], [0, 0, 0])
+    tensors = [
+        tensor("x", (1, 8, 8, 2), quantization=quantization([0.1], [-3])),
+        tensor("w", (3, 1, 1, 2), buffer=1, quantization=weights),
+        tensor("y", (1, 3, 4, 3), quantization=quantization([0.2], [4])),
+    ]
+    data = buffer(np.arange(6, dtype=np.int8).tobytes())
+    values = {"version": 3, "builtin_options": options, **values}
+    return one_op("CONV_2D", tensors, [0, 1, -1], [data], **values)
+
+
+def problems(data: bytes) -> tuple[str, ...]:
+    """What import says of a file that it refuses."""
+    with pytest.raises(ModelError) as caught:
+        import_model(data, "m")
+    return caught.value.problems
