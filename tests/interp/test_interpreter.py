@@ -102,6 +102,20 @@ def test_state_is_kept_and_reset() -> None:
     np.testing.assert_array_equal(interpreter.run([ones])[0], [1, 1])
 
 
+def test_a_value_read_from_state_does_not_change_with_it() -> None:
+    def peek(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        assert operands[0] is not None
+        return (operands[0],)
+
+    b = GraphBuilder()
+    x, state = b.input("x", f32(2)), b.variable("state", f32(2))
+    before = b.node("t.peek", [state], [f32(2)], name="before")
+    after = b.node("t.accumulate", [state, x], [f32(2)], name="after")
+    graph = b.output(before.result, after.result)
+    outputs = Interpreter(graph, REGISTRY.extended_with([op("t.peek", ["state"], peek)])).run([A])
+    np.testing.assert_array_equal(outputs, [np.zeros(2), A])
+
+
 def test_two_interpreters_share_no_state() -> None:
     graph = accumulator()
     one, other = Interpreter(graph, REGISTRY), Interpreter(graph, REGISTRY)

@@ -187,6 +187,21 @@ def test_lossy_passes_are_measured() -> None:
     assert str(row.equivalence) == "lossy"
 
 
+def test_each_pass_is_compared_with_what_it_was_given() -> None:
+    """After a lossy pass its outputs are the reference."""
+
+    def add_dead(work: Work) -> None:
+        node = next(work.graph.nodes)
+        work.rewriter.insert(None, "t.neg", [node.result], [f32(4)], Attrs(), name="dead", origin=[])
+        work.consider(node).passed(CHANGED)
+
+    passes = [Planted(swap, Lossy()), Planted(add_dead)]
+    first, second = run_pipeline(model(), passes, REGISTRY, instruments=all_checks()).rows
+    assert first.max_error is not None
+    assert first.max_error > 0
+    assert second.max_error == 0
+
+
 def test_a_graph_that_cannot_run_any_more_is_caught() -> None:
     def foreign(work: Work) -> None:
         node = next(work.graph.nodes)
