@@ -31,6 +31,8 @@ class DType(Enum):
     UINT2 = "uint2"
     UINT4 = "uint4"
     FLOAT4E2M1 = "float4e2m1"
+    FLOAT6E2M3 = "float6e2m3"
+    FLOAT6E3M2 = "float6e3m2"
     FLOAT8E4M3FN = "float8e4m3fn"
     FLOAT8E4M3FNUZ = "float8e4m3fnuz"
     FLOAT8E5M2 = "float8e5m2"
@@ -108,6 +110,8 @@ _NUMPY: dict[DType, np.dtype[np.generic]] = {
     DType.UINT2: np.dtype(ml_dtypes.uint2),
     DType.UINT4: np.dtype(ml_dtypes.uint4),
     DType.FLOAT4E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
+    DType.FLOAT6E2M3: np.dtype(ml_dtypes.float6_e2m3fn),
+    DType.FLOAT6E3M2: np.dtype(ml_dtypes.float6_e3m2fn),
     DType.FLOAT8E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
     DType.FLOAT8E4M3FNUZ: np.dtype(ml_dtypes.float8_e4m3fnuz),
     DType.FLOAT8E5M2: np.dtype(ml_dtypes.float8_e5m2),

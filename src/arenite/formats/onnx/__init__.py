@@ -1,0 +1,7 @@
+"""ONNX files in and out."""
+
+from arenite.formats.onnx.details import OnnxDetails
+from arenite.formats.onnx.exporter import export_model
+from arenite.formats.onnx.importer import import_model
+
+__all__ = ["OnnxDetails", "export_model", "import_model"]
