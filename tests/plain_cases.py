@@ -16,7 +16,7 @@ from arenite.ir.model import Model
 from arenite.ir.opdef import OpCall, OpDef
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
-from arenite.ops.activation import PROBABILITY_INT8, SoftmaxAttrs
+from arenite.ops.activation import PROBABILITY_INT8, TANH_INT8, SoftmaxAttrs
 from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.ops.movement import ConcatenationAttrs
 from arenite.ops.pool import Pool2dAttrs
@@ -151,7 +151,7 @@ def arithmetic_cases(draw: st.DrawFn, op: str) -> Plain:
     a, b = int8_arrays(draw, first), int8_arrays(draw, second)
     qa = draw(quantizations())
     qb = draw(near(qa.scale))
-    reach = max(qa.scale, qb.scale) if op == "add" else qa.scale * qb.scale * 64
+    reach = qa.scale * qb.scale * 64 if op == "mul" else max(qa.scale, qb.scale)
     attrs = ArithmeticAttrs(draw(st.sampled_from(ACTIVATIONS)))
     constants = draw(st.sampled_from((frozenset[int](), frozenset({1}))))
     return _int8(op, (a, b), qa, qb, draw(near(reach)), attrs=attrs, constants=constants)
@@ -161,8 +161,9 @@ def arithmetic_cases(draw: st.DrawFn, op: str) -> Plain:
 def unary_cases(draw: st.DrawFn, op: str) -> Plain:
     """All codes, of some quantization."""
     q = draw(quantizations((-12, 2)))
-    if op == "logistic":
-        return _int8(op, (ALL_CODES,), q, PROBABILITY_INT8)
+    prescribed = {"logistic": PROBABILITY_INT8, "tanh": TANH_INT8}
+    if op in prescribed:
+        return _int8(op, (ALL_CODES,), q, prescribed[op])
     return _int8(op, (ALL_CODES,), q, draw(near(q.scale)))
 
 
@@ -177,12 +178,16 @@ def softmax_cases(draw: st.DrawFn, result: Quantization = PROBABILITY_INT8, dtyp
 
 
 @st.composite
-def pad_cases(draw: st.DrawFn, ranks: tuple[int, int] = (1, 4)) -> Plain:
+def pad_cases(draw: st.DrawFn, op: str = "pad", ranks: tuple[int, int] = (1, 4)) -> Plain:
     shape = tuple(draw(st.lists(st.integers(1, 5), min_size=ranks[0], max_size=ranks[1])))
     amounts = [(0, 0) if draw(st.booleans()) else draw(st.tuples(*[st.integers(0, 3)] * 2)) for _ in shape]
     q = draw(quantizations())
     paddings = np.array(amounts, np.int32)
-    return _int8("pad", (int8_arrays(draw, shape), paddings), q, None, q, constants=_SECOND)
+    x = int8_arrays(draw, shape)
+    if op == "padv2":
+        value = np.array([draw(st.integers(-128, 127))], np.int8)
+        return _int8(op, (x, paddings, value), q, None, q, q, constants=frozenset({1, 2}))
+    return _int8(op, (x, paddings), q, None, q, constants=_SECOND)
 
 
 @st.composite
@@ -243,11 +248,14 @@ INT8_CASES: Mapping[str, st.SearchStrategy[Plain]] = {
     "max_pool2d": pool_cases("max_pool2d"),
     "mean": mean_cases(),
     "add": arithmetic_cases("add"),
+    "sub": arithmetic_cases("sub"),
     "mul": arithmetic_cases("mul"),
     "relu": unary_cases("relu"),
+    "tanh": unary_cases("tanh"),
     "logistic": unary_cases("logistic"),
     "softmax": softmax_cases(),
     "pad": pad_cases(),
+    "padv2": pad_cases("padv2"),
     "concatenation": concatenation_cases(),
     "quantize": requantize_cases(DType.INT8, DType.INT8),
     "quantize_float32": quantize_cases(),

@@ -89,7 +89,7 @@ def test_c_by_clang(kind: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.gcc
-@pytest.mark.parametrize("kind", ["add", "mul", "relu", "softmax", "quantize"])
+@pytest.mark.parametrize("kind", ["add", "sub", "mul", "relu", "softmax", "quantize"])
 @given(data=st.data())
 def test_in_place(kind: str, data: st.DataObject) -> None:
     """A kernel that says so may write over the operand that it reads."""

@@ -31,6 +31,7 @@ CASES = {
     "max_pool2d": pool_cases("max_pool2d"),
     "mean": mean_cases((2, 4)),
     "add": arithmetic_cases("add"),
+    "sub": arithmetic_cases("sub"),
     "mul": arithmetic_cases("mul"),
     "pad": pad_cases(),
     "concatenation": concatenation_cases(),
@@ -67,6 +68,7 @@ X = np.linspace(-20, 20, 401, dtype=np.float32).reshape(1, 401)
     [
         ("relu", np.maximum(X.astype(np.float64), 0)),
         ("relu6", np.clip(X.astype(np.float64), 0, 6)),
+        ("tanh", np.tanh(X.astype(np.float64))),
         ("logistic", 1 / (1 + np.exp(-X.astype(np.float64)))),
     ],
 )
@@ -89,7 +91,7 @@ def test_softmax(beta: float) -> None:
 
 def test_integer_sums_wrap() -> None:
     x = np.array([2**31 - 1, -(2**31), 5], np.int32)
-    for op, expected in (("add", [-2, 0, 10]), ("mul", [1, 0, 25])):
+    for op, expected in (("add", [-2, 0, 10]), ("sub", [0, 0, 0]), ("mul", [1, 0, 25])):
         case = Plain(op, (x, x), (None, None, None), DType.INT32, arithmetic_attrs())
         np.testing.assert_array_equal(case.evaluate(), expected)
 

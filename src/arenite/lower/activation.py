@@ -1,9 +1,9 @@
-"""Kernels of relu, relu6, logistic and softmax."""
+"""Kernels of relu, relu6, logistic, tanh and softmax."""
 
 import numpy as np
 
 from arenite._base.dtypes import DType
-from arenite.ir.opdef import OpCall
+from arenite.ir.opdef import OpCall, Trait
 from arenite.kernels.families.activation import SOFTMAX_S8
 from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
@@ -33,7 +33,7 @@ def _softmax_cost(call: OpCall) -> KernelCost:
 
 
 KERNELS: tuple[Kernel, ...] = (
-    *(lookup_kernel(definition) for definition in OPS if definition.name in ("relu", "relu6", "logistic")),
+    *(lookup_kernel(definition) for definition in OPS if definition.has(Trait.ELEMENTWISE)),
     Kernel(
         "softmax",
         "table",

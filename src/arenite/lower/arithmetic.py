@@ -1,4 +1,4 @@
-"""Kernels of add and mul."""
+"""Kernels of add, sub and mul."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -56,21 +56,21 @@ def _prepare_add(call: OpCall) -> tuple[Prepared, ...]:
     return (Prepared(params, _PAIR),)
 
 
-def _share(call: OpCall, index: int, scaling: Scaling) -> npt.NDArray[np.int32]:
+def _share(call: OpCall, index: int, scaling: Scaling) -> npt.NDArray[np.int64]:
     """Twice what each code of an operand adds to the sum, by its byte."""
     codes = np.arange(256).astype(np.uint8).view(np.int8).astype(np.int64)
     wide = (codes - _zero_point(call, index)) << ADD_LEFT_SHIFT
-    return (2 * requantize(wide, scaling.multiplier, scaling.shift)).astype(np.int32)
+    return 2 * requantize(wide, scaling.multiplier, scaling.shift)
 
 
-def _prepare_add_table(call: OpCall) -> tuple[Prepared, ...]:
+def _prepare_table(call: OpCall) -> tuple[Prepared, ...]:
     a, b, result = add_scalings(call)
-    tables = [_share(call, index, scaling) for index, scaling in enumerate((a, b))]
+    shares = {"table_a": _share(call, 0, a), "table_b": _share(call, 1, b) * (-1 if call.op == "sub" else 1)}
     params: Filled = {**_common(call), "multiplier": result.multiplier, "shift": result.shift}
-    constants: Given = {
-        f"table_{name}": PreparedConstant(table, ConstantKind.TABLE) for name, table in zip("ab", tables, strict=True)
+    tables: Given = {
+        name: PreparedConstant(share.astype(np.int32), ConstantKind.TABLE) for name, share in shares.items()
     }
-    return (Prepared(params, {**_PAIR, **constants}),)
+    return (Prepared(params, {**_PAIR, **tables}),)
 
 
 def _prepare_mul(call: OpCall) -> tuple[Prepared, ...]:
@@ -132,9 +132,10 @@ def _scaled_down(call: OpCall) -> bool | str:
 
 _BOTH = (0, 1)
 
-KERNELS: tuple[Kernel, ...] = (
-    Kernel(
-        "add",
+
+def _table(op: str) -> Kernel:
+    return Kernel(
+        op,
         "table",
         ADD_TABLE_S8,
         (
@@ -142,18 +143,23 @@ KERNELS: tuple[Kernel, ...] = (
             BROADCASTS_IN_FEW_LOOPS,
             Constraint("the sum, 20 bits wider than its operands, is scaled by less than 1", _scaled_down),
         ),
-        _prepare_add_table,
-        _cost(16, 2 * 1024 + 150),
+        _prepare_table,
+        _cost(12, 2 * 1024 + 150),
         _add_table_reference,
         in_place=_BOTH,
-    ),
+    )
+
+
+KERNELS: tuple[Kernel, ...] = (
+    _table("add"),
+    _table("sub"),
     Kernel(
         "add",
         "direct",
         ADD_S8,
         (_INT8, BROADCASTS_IN_FEW_LOOPS),
         _prepare_add,
-        _cost(50, 300),
+        _cost(40, 300),
         _add_reference,
         in_place=_BOTH,
     ),
@@ -163,7 +169,7 @@ KERNELS: tuple[Kernel, ...] = (
         MUL_S8,
         (_INT8, BROADCASTS_IN_FEW_LOOPS),
         _prepare_mul,
-        _cost(25, 200),
+        _cost(13, 200),
         _mul_reference,
         in_place=_BOTH,
     ),

@@ -1,4 +1,4 @@
-"""Kernels of pad and concatenation. A reshape is a view and makes no call."""
+"""Kernels of pad, padv2 and concatenation. A reshape is a view and makes no call."""
 
 import math
 
@@ -42,7 +42,7 @@ def _prepare_pad(call: OpCall) -> tuple[Prepared, ...]:
         "row_nbytes": runs[-1][0],
         "before_nbytes": tuple(before for _, before, _ in runs),
         "after_nbytes": tuple(after for _, _, after in runs),
-        "value": pad_value(call) & 0xFF,
+        "value": pad_value(call).tobytes()[0],
     }
     return (Prepared(params, {"input": _bytes_of(call, 0), "output": ResultRef()}),)
 
@@ -78,8 +78,8 @@ def _few_runs(call: OpCall) -> bool | str:
 
 
 def _padded_with_equal_bytes(call: OpCall) -> bool | str:
-    source, value = call.operand(0), pad_value(call)
-    return source.dtype.itemsize == 1 or value == 0 or f"{value} in {source}"
+    value = pad_value(call)
+    return len(set(value.tobytes())) == 1 or f"{value} in {call.operand(0)}"
 
 
 def _prepare_concatenation(call: OpCall) -> tuple[Prepared, ...]:
@@ -109,13 +109,13 @@ def _concatenation_cost(call: OpCall) -> KernelCost:
     return KernelCost(instructions=instructions, flash_nbytes=60 * len(call.operands))
 
 
-KERNELS: tuple[Kernel, ...] = (
-    Kernel(
-        "pad",
+def _pad_kernel(op: str) -> Kernel:
+    return Kernel(
+        op,
         "rows",
         PAD,
         (
-            Constraint("one padding is made of equal bytes: elements of one byte, or zeros", _padded_with_equal_bytes),
+            Constraint("the padding is made of equal bytes: elements of one byte, or zeros", _padded_with_equal_bytes),
             Constraint(
                 f"after merging dimensions without padding into those around them, at most {LOOPS} are left",
                 _few_runs,
@@ -124,6 +124,11 @@ KERNELS: tuple[Kernel, ...] = (
         _prepare_pad,
         _pad_cost,
         _pad_reference,
-    ),
+    )
+
+
+KERNELS: tuple[Kernel, ...] = (
+    _pad_kernel("pad"),
+    _pad_kernel("padv2"),
     Kernel("concatenation", "rows", COPY_ROWS, (), _prepare_concatenation, _concatenation_cost, _copy_reference),
 )

@@ -1,4 +1,4 @@
-"""Functions of one operand: relu, relu6, logistic, softmax (over the last dimension)."""
+"""Functions of one operand: relu, relu6, logistic, tanh, softmax (over the last dimension)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from arenite.ir.opdef import (
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops.clamps import activation_range, activation_range_float
 from arenite.ops.constraints import QUANTIZED_PER_TENSOR, declared_result, per_tensor, signatures, static_dims
-from arenite.ops.elementary import logistic_stored, softmax_exponentials, softmax_stored
+from arenite.ops.elementary import Stored, logistic_stored, softmax_exponentials, softmax_stored, tanh_stored
 from arenite.ops.quant import quantize_real
 
 
@@ -40,6 +40,7 @@ class SoftmaxAttrs(Attrs):
 
 PROBABILITY_INT8 = Quantization.per_tensor(1 / 256, -128)
 PROBABILITY_INT16 = Quantization.per_tensor(1 / 65536, -32768)
+TANH_INT8 = Quantization.per_tensor(1 / 128, 0)
 SOFTMAX_LIMIT_NELEM = 4095
 """Longest last dimension of a quantized softmax: the sum of its exponentials has 12 integer bits."""
 
@@ -83,18 +84,27 @@ def _logistic_real(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.where(x >= 0, 1 / (1 + smaller), smaller / (1 + smaller))
 
 
-def _logistic_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    return (_logistic_real(np.asarray(operands[0], np.float64)).astype(np.float32),)
+Real = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 
 
-def _logistic_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    """TFLM's fixed point for the result's prescribed scale; for others (which TFLM cannot do) rounded from double."""
-    source, result = per_tensor(call.operand(0), "the input"), per_tensor(call.results[0], "the result")
-    centred = np.asarray(operands[0], np.int64) - source.zero_point
-    if result == PROBABILITY_INT8:
-        return (logistic_stored(centred, source.scale).astype(np.int8),)
-    real = _logistic_real(source.scale * centred.astype(np.float64))
-    return (quantize_real(real, result, DType.INT8),)
+def _function_float(real: Real) -> Evaluate:
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        return (real(np.asarray(operands[0], np.float64)).astype(np.float32),)
+
+    return evaluate
+
+
+def _function_quantized(real: Real, stored: Stored, prescribed: Quantization) -> Evaluate:
+    """TFLM's fixed point for the prescribed result; for others (which TFLM does not look at) rounded from double."""
+
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        source, result = per_tensor(call.operand(0), "the input"), per_tensor(call.results[0], "the result")
+        centred = np.asarray(operands[0], np.int64) - source.zero_point
+        if result == prescribed:
+            return (stored(centred, source.scale).astype(np.int8),)
+        return (quantize_real(real(source.scale * centred.astype(np.float64)), result, DType.INT8),)
+
+    return evaluate
 
 
 def _softmax_beta(call: OpCall) -> float:
@@ -171,24 +181,29 @@ def _clamping(name: str, summary: str, activation: Activation) -> OpDef:
     )
 
 
-OPS: tuple[OpDef, ...] = (
-    _clamping("relu", "The larger of each element and 0.", Activation.RELU),
-    _clamping("relu6", "Each element, limited to [0, 6].", Activation.RELU6),
-    OpDef(
-        name="logistic",
-        summary="1 / (1 + exp(-x)) of each element.",
+def _function(name: str, summary: str, real: Real, stored: Stored, prescribed: Quantization) -> OpDef:
+    return OpDef(
+        name=name,
+        summary=summary,
         attrs=Attrs,
         operands=(Operand("input"),),
         result_names=("output",),
         traits=_FUNCTION,
         infer=_infer,
-        evaluate_float=_logistic_float,
-        evaluate_quantized=_logistic_quantized,
+        evaluate_float=_function_float(real),
+        evaluate_quantized=_function_quantized(real, stored, prescribed),
         cost=_cost(10),
-        quantization=QuantizationRule(fixed_output=(1 / 256, -128)),
+        quantization=QuantizationRule(fixed_output=(prescribed.scale, prescribed.zero_point)),
         canonicalize=_NO_ATTRIBUTES,
         constraints=(_FLOAT_OR_INT8, QUANTIZED_PER_TENSOR),
-    ),
+    )
+
+
+OPS: tuple[OpDef, ...] = (
+    _clamping("relu", "The larger of each element and 0.", Activation.RELU),
+    _clamping("relu6", "Each element, limited to [0, 6].", Activation.RELU6),
+    _function("logistic", "1 / (1 + exp(-x)) of each element.", _logistic_real, logistic_stored, PROBABILITY_INT8),
+    _function("tanh", "Hyperbolic tangent of each element.", np.tanh, tanh_stored, TANH_INT8),
     OpDef(
         name="softmax",
         summary="exp(beta x) over the last dimension, divided by its sum there.",
@@ -207,7 +222,7 @@ OPS: tuple[OpDef, ...] = (
             QUANTIZED_PER_TENSOR,
             Constraint("beta is positive and finite", _beta_is_positive),
             Constraint(
-                "an int8 result has scale 1/256 and zero point -128, an int16 one about scale 1/65536 and zero point -32768",
+                "an int8 result has scale 1/256 and zero point -128, an int16 one scale 1/65536 and zero point -32768",
                 _softmax_result,
             ),
             Constraint(

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic of two operands with numpy broadcasting: add, mul."""
+"""Elementwise arithmetic of two operands with numpy broadcasting: add, sub, mul."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from arenite.ops.constraints import QUANTIZED_PER_TENSOR, declared_result, per_t
 
 @dataclass(frozen=True)
 class ArithmeticAttrs(Attrs):
-    """Attributes of add and mul."""
+    """Attributes of add, sub and mul."""
 
     activation: Activation = Activation.NONE
 
@@ -48,10 +48,10 @@ class Scaling:
 
 
 def add_scalings(call: OpCall) -> tuple[Scaling, Scaling, Scaling]:
-    """Of the two operands and of the result of a quantized addition.
+    """Of the two operands and of the result of a quantized addition or subtraction.
 
-    TFLite's add.cc: both operands are brought to twice the larger scale, 20 bits wider, added, and the sum is
-    brought to the result's scale.
+    TFLite's add.cc and sub.cc: both operands are brought to twice the larger scale, 20 bits wider, added or
+    subtracted, and the outcome is brought to the result's scale.
 
     Raises:
         OpError: a type is not quantized per tensor.
@@ -116,14 +116,20 @@ def _plain(combine: Callable[[Any, Any], Any]) -> Evaluate:
     return evaluate
 
 
-def _add_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    first, second, result = add_scalings(call)
-    a, b = _pair(operands, np.int64)
-    a = (a - per_tensor(call.operand(0), "operand 0").zero_point) << ADD_LEFT_SHIFT
-    b = (b - per_tensor(call.operand(1), "operand 1").zero_point) << ADD_LEFT_SHIFT
-    total = requantize(a, first.multiplier, first.shift) + requantize(b, second.multiplier, second.shift)
-    stored = requantize(total, result.multiplier, result.shift) + per_tensor(call.results[0], "the result").zero_point
-    return (clamp(stored, *arithmetic_clamp(call), call.results[0].dtype.numpy),)
+def _sum_quantized(sign: int) -> Evaluate:
+    """The sum of the operands, the second taken times `sign`."""
+
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        first, second, result = add_scalings(call)
+        a, b = _pair(operands, np.int64)
+        a = (a - per_tensor(call.operand(0), "operand 0").zero_point) << ADD_LEFT_SHIFT
+        b = (b - per_tensor(call.operand(1), "operand 1").zero_point) << ADD_LEFT_SHIFT
+        total = requantize(a, first.multiplier, first.shift) + sign * requantize(b, second.multiplier, second.shift)
+        zero_point = per_tensor(call.results[0], "the result").zero_point
+        stored = requantize(total, result.multiplier, result.shift) + zero_point
+        return (clamp(stored, *arithmetic_clamp(call), call.results[0].dtype.numpy),)
+
+    return evaluate
 
 
 def _mul_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
@@ -151,38 +157,30 @@ _CONSTRAINTS = (
     QUANTIZED_PER_TENSOR,
     Constraint("the fused activation is a clamp", _activation_clamps),
 )
-_TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC, Trait.ELEMENTWISE, Trait.COMMUTATIVE})
+_TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC, Trait.ELEMENTWISE})
 _NO_SIMPLER = NotApplicable("the activation is its only attribute, and it has one spelling")
 
+
+def _definition(name: str, summary: str, traits: frozenset[Trait], real: Evaluate, quantized: Evaluate) -> OpDef:
+    return OpDef(
+        name=name,
+        summary=f"{summary} of two operands of the same shape, or of shapes that broadcast.",
+        attrs=ArithmeticAttrs,
+        operands=(Operand("a"), Operand("b")),
+        result_names=("output",),
+        traits=traits,
+        infer=_infer,
+        evaluate_float=real,
+        evaluate_quantized=quantized,
+        cost=_cost,
+        quantization=QuantizationRule(),
+        canonicalize=_NO_SIMPLER,
+        constraints=_CONSTRAINTS,
+    )
+
+
 OPS: tuple[OpDef, ...] = (
-    OpDef(
-        name="add",
-        summary="Sum of two operands of the same shape, or of shapes that broadcast.",
-        attrs=ArithmeticAttrs,
-        operands=(Operand("a"), Operand("b")),
-        result_names=("output",),
-        traits=_TRAITS,
-        infer=_infer,
-        evaluate_float=_plain(np.add),
-        evaluate_quantized=_add_quantized,
-        cost=_cost,
-        quantization=QuantizationRule(),
-        canonicalize=_NO_SIMPLER,
-        constraints=_CONSTRAINTS,
-    ),
-    OpDef(
-        name="mul",
-        summary="Product of two operands of the same shape, or of shapes that broadcast.",
-        attrs=ArithmeticAttrs,
-        operands=(Operand("a"), Operand("b")),
-        result_names=("output",),
-        traits=_TRAITS,
-        infer=_infer,
-        evaluate_float=_plain(np.multiply),
-        evaluate_quantized=_mul_quantized,
-        cost=_cost,
-        quantization=QuantizationRule(),
-        canonicalize=_NO_SIMPLER,
-        constraints=_CONSTRAINTS,
-    ),
+    _definition("add", "Sum", _TRAITS | {Trait.COMMUTATIVE}, _plain(np.add), _sum_quantized(1)),
+    _definition("sub", "Difference", _TRAITS, _plain(np.subtract), _sum_quantized(-1)),
+    _definition("mul", "Product", _TRAITS | {Trait.COMMUTATIVE}, _plain(np.multiply), _mul_quantized),
 )

@@ -5,6 +5,7 @@ is stored as `real * 2**(31 - k)` in 32 bits; here arrays of int64 hold such val
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from arenite._base.fixedpoint import (
     saturating_rounding_doubling_high_mul,
 )
 
-LOGISTIC_INTEGER_BITS = 4
+FUNCTION_INTEGER_BITS = 4
 SOFTMAX_INTEGER_BITS = 5
 SOFTMAX_SUM_INTEGER_BITS = 12
 
@@ -79,18 +80,25 @@ def exp_on_negative_values(values: npt.ArrayLike, integer_bits: int) -> Int64Arr
     return np.where(a == 0, INT32_MAX, result)
 
 
-def one_over_one_plus(values: npt.ArrayLike) -> Int64Array:
-    """1 / (1 + a) for a in [0, 1], all without integer bits: three Newton-Raphson steps.
-
-    gemmlowp's one_over_one_plus_x_for_x_in_0_1.
-    """
+def _reciprocal_of_half(values: npt.ArrayLike) -> Int64Array:
+    """2 / (1 + a) with two integer bits, for a in [0, 1] without: three Newton-Raphson steps."""
     mul = saturating_rounding_doubling_high_mul
     total = np.asarray(values, np.int64) + INT32_MAX
     half = (total + 1) >> 1  # of non-negative numbers: halves upwards is halves away from zero
     x = _GUESS_CONSTANT + mul(half, _GUESS_SLOPE)
     for _ in range(3):
         x = x + _saturate(mul(x, (1 << 29) - mul(half, x)) << 2)
-    return _saturate(x << 1)
+    return x
+
+
+def one_over_one_plus(values: npt.ArrayLike) -> Int64Array:
+    """1 / (1 + a) for a in [0, 1], all without integer bits (gemmlowp's one_over_one_plus_x_for_x_in_0_1)."""
+    return _saturate(_reciprocal_of_half(values) << 1)
+
+
+def one_minus_over_one_plus(values: npt.ArrayLike) -> Int64Array:
+    """(1 - a) / (1 + a) for a in [0, 1], all without integer bits (gemmlowp's one_minus_x_over_one_plus_x...)."""
+    return _saturate((_reciprocal_of_half(values) - (1 << 29)) << 2)
 
 
 def logistic(values: npt.ArrayLike, integer_bits: int) -> Int64Array:
@@ -100,17 +108,34 @@ def logistic(values: npt.ArrayLike, integer_bits: int) -> Int64Array:
     return np.where(a == 0, 1 << 30, np.where(a > 0, positive, INT32_MAX - positive))
 
 
-def logistic_stored(centred: npt.ArrayLike, scale: float) -> Int64Array:
-    """The logistic function of `scale * centred`, stored with scale 1/256 and zero point -128.
+def tanh(values: npt.ArrayLike, integer_bits: int) -> Int64Array:
+    """Hyperbolic tangent, no integer bits (gemmlowp's tanh): by exp(-2 |a|), which is exp with one more integer bit."""
+    a = np.asarray(values, np.int64)
+    positive = one_minus_over_one_plus(exp_on_negative_values(-np.abs(a), integer_bits + 1))
+    return np.where(a == 0, 0, np.where(a > 0, positive, -positive))
 
-    TFLite's reference_integer_ops::Logistic; `centred` are int8 codes less their zero point.
-    """
-    x = np.asarray(centred, np.int64)
-    multiplier, shift = quantize_multiplier(scale * 2.0 ** (31 - LOGISTIC_INTEGER_BITS))
-    radius = input_radius(LOGISTIC_INTEGER_BITS, shift)
-    scaled = requantize(np.clip(x, -radius, radius), multiplier, shift)
-    stored = rounding_divide_by_pot(logistic(scaled, LOGISTIC_INTEGER_BITS), 23) - 128
-    return np.where(x <= -radius, -128, np.where(x >= radius, 127, np.clip(stored, -128, 127)))
+
+Stored = Callable[[npt.ArrayLike, float], Int64Array]
+"""A function of `scale * centred` as int8 codes; `centred` are int8 codes less their zero point."""
+
+
+def _stored(function: Callable[[Int64Array, int], Int64Array], drop: int, low: int) -> Stored:
+    def stored(centred: npt.ArrayLike, scale: float) -> Int64Array:
+        x = np.asarray(centred, np.int64)
+        multiplier, shift = quantize_multiplier(scale * 2.0 ** (31 - FUNCTION_INTEGER_BITS))
+        radius = input_radius(FUNCTION_INTEGER_BITS, shift)
+        scaled = requantize(np.clip(x, -radius, radius), multiplier, shift)
+        code = rounding_divide_by_pot(function(scaled, FUNCTION_INTEGER_BITS), drop) + low
+        return np.where(x <= -radius, -128, np.where(x >= radius, 127, np.clip(code, -128, 127)))
+
+    return stored
+
+
+logistic_stored: Stored = _stored(logistic, 23, -128)
+"""With scale 1/256 and zero point -128 (TFLite's reference_integer_ops::Logistic)."""
+
+tanh_stored: Stored = _stored(tanh, 24, 0)
+"""With scale 1/128 and zero point 0 (TFLite's reference_integer_ops::Tanh)."""
 
 
 def softmax_exponentials(scale: float, beta: float) -> Int64Array:

@@ -1,4 +1,4 @@
-"""ADD, MUL, activations, SOFTMAX, QUANTIZE and DEQUANTIZE. Versions: LiteRT's table of operator versions."""
+"""ADD, SUB, MUL, activations, SOFTMAX, QUANTIZE and DEQUANTIZE. Versions: LiteRT's table of operator versions."""
 
 from arenite._base.dtypes import DType
 from arenite.formats.tflite.codec import Codec, by_dtype, choice, same
@@ -20,6 +20,17 @@ def _add_version(call: OpCall) -> int:
         case DType.INT8:
             return 2
     return 1
+
+
+def _sub_version(call: OpCall) -> int:
+    data = call.operand(0)
+    if data.dtype is DType.INT64:
+        return 4
+    if data.dtype is DType.INT16:
+        return 5
+    if any(t is not None and t.is_static and t.rank > 4 for t in call.operands):
+        return 3
+    return 2 if data.dtype is DType.INT8 else 1
 
 
 def _mul_version(call: OpCall) -> int:
@@ -62,10 +73,12 @@ def _dequantize_version(call: OpCall) -> int:
 
 CODECS = (
     Codec("ADD", "add", ArithmeticAttrs, "AddOptions", (_ACTIVATION,), 5, _add_version),
+    Codec("SUB", "sub", ArithmeticAttrs, "SubOptions", (_ACTIVATION,), 5, _sub_version),
     Codec("MUL", "mul", ArithmeticAttrs, "MulOptions", (_ACTIVATION,), 7, _mul_version),
     Codec("RELU", "relu", Attrs, None, (), 3, by_dtype(int8=2, uint8=2, int16=3)),
     Codec("RELU6", "relu6", Attrs, None, (), 3, by_dtype(int8=2, int16=3)),
     Codec("LOGISTIC", "logistic", Attrs, None, (), 3, by_dtype(int8=2, int16=3)),
+    Codec("TANH", "tanh", Attrs, None, (), 3, by_dtype(int8=2, int16=3)),
     Codec("SOFTMAX", "softmax", SoftmaxAttrs, "SoftmaxOptions", (same("beta"),), 3, by_dtype(int8=2, int16=3)),
     Codec("QUANTIZE", "quantize", Attrs, "QuantizeOptions", (), 4, _quantize_version),
     Codec("DEQUANTIZE", "dequantize", Attrs, "DequantizeOptions", (), 6, _dequantize_version),

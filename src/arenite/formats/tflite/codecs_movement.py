@@ -1,4 +1,4 @@
-"""RESHAPE, PAD, CONCATENATION and MEAN. Versions: LiteRT's table of operator versions."""
+"""RESHAPE, PAD, PADV2, CONCATENATION and MEAN. Versions: LiteRT's table of operator versions."""
 
 from arenite._base.dtypes import DType
 from arenite.formats.tflite.codec import Codec, by_dtype, choice, integers, same
@@ -20,6 +20,7 @@ def _pad_version(call: OpCall) -> int:
 CODECS = (
     Codec("RESHAPE", "reshape", ReshapeAttrs, "ReshapeOptions", (integers("new_shape", "new_shape"),), 1, by_dtype()),
     Codec("PAD", "pad", Attrs, "PadOptions", (), 5, _pad_version),
+    Codec("PADV2", "padv2", Attrs, "PadV2Options", (), 5, _pad_version),
     Codec(
         "CONCATENATION",
         "concatenation",
