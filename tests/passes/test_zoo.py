@@ -96,7 +96,8 @@ def test_default_passes_under_every_instrument(name: str) -> None:
     model = load(name)
     result = run_pipeline(model.graph, default_passes(), REGISTRY, instruments=all_checks())
     assert all(row.max_error in (0.0, None) for row in result.rows)
-    compared = [row.max_error is not None for row in result.rows]
+    # A pass that changed nothing needs no comparison; of those that did, all are compared or, for want of ops, none.
+    compared = [row.max_error is not None for row in result.rows if row.changed]
     assert all(compared) or not any(compared)
 
 

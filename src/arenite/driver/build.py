@@ -20,6 +20,8 @@ from arenite.lower.lower import lower
 from arenite.lower.program import Program
 from arenite.lower.select import Objective
 from arenite.ops import core_registry
+from arenite.passes.differential import Differential
+from arenite.passes.instruments import VerifyGraph
 from arenite.passes.pipeline import PassRow, run_pipeline
 from arenite.passes.presets import default_passes
 from arenite.targets import Target, get, load_board
@@ -89,7 +91,8 @@ def build(model: Model, options: CompileOptions, step: Step) -> Build:
     check_runnable(model, registry)
     step("optimising the graph")
     graph = clone_graph(model.graph)
-    result = run_pipeline(graph, default_passes(), registry)
+    instruments = (VerifyGraph(), Differential(n_random=1, edges=False))
+    result = run_pipeline(graph, default_passes(), registry, instruments=instruments)
     step("choosing kernels, planning memory")
     limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")
     program = lower(

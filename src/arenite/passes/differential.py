@@ -57,15 +57,16 @@ def agree(reference: Array, found: Array, equivalence: Equivalence) -> bool:
 class Differential(Instrument):
     """Compares outputs before and after each pass that changed the graph.
 
-    On random inputs, inputs at the ends of the range, and `samples`. One interpreter per graph runs all of them in
-    order, so that state is compared too. When outputs differ by more than the pass's equivalence allows, it names the
+    On random inputs, with `edges` on inputs at the ends of the range, and on `samples`. One interpreter per graph runs
+    all of them in order, so that state is compared too. When outputs differ by more than the pass's equivalence allows, it names the
     pass, and the first value that differs. A graph that cannot be run (ops not known here) is passed over with a
     remark.
     """
 
-    def __init__(self, samples: Sequence[Inputs] = (), *, n_random: int = 2) -> None:
+    def __init__(self, samples: Sequence[Inputs] = (), *, n_random: int = 2, edges: bool = True) -> None:
         self._samples = samples
         self._n_random = n_random
+        self._edges = edges
         self._original: Graph | None = None
         self._feeds: list[Feed] = []
         self._outputs: list[list[Array]] | None = None
@@ -73,17 +74,20 @@ class Differential(Instrument):
 
     def before(self, step: Step) -> None:
         self._original = clone_graph(step.graph)
-        if self._outputs is None or step.number == 0:
-            self._feeds = made_up_feeds(step.graph, n_random=self._n_random)
+        if step.number == 0:
+            self._feeds = made_up_feeds(step.graph, n_random=self._n_random, edges=self._edges)
             self._feeds += [Feed(f"sample {i}", named_inputs(step.graph, s)) for i, s in enumerate(self._samples)]
-            self._outputs = self._run_original(step)
 
     def after(self, step: Step) -> None:
-        if self._outputs is None or not step.said.changed:
-            step.max_error = None if self._outputs is None else 0.0
+        if not step.said.changed:
+            step.max_error = 0.0
             return
-        before, original = self._outputs, self._original
+        original = self._original
         assert original is not None
+        # Most passes change nothing, and running a model takes long: it is run once there is something to compare.
+        before = self._outputs if self._outputs is not None else self._run_original(original, step)
+        if before is None:
+            return
         feeds = [_requantized(feed, original, step.graph) for feed in self._feeds]
         try:
             interpreter = Interpreter(step.graph, step.context.registry)
@@ -104,9 +108,9 @@ class Differential(Instrument):
                     )
         self._outputs, self._feeds = after, feeds
 
-    def _run_original(self, step: Step) -> list[list[Array]] | None:
+    def _run_original(self, original: Graph, step: Step) -> list[list[Array]] | None:
         try:
-            interpreter = Interpreter(step.graph, step.context.registry)
+            interpreter = Interpreter(original, step.context.registry)
             return [interpreter.run(feed.arrays) for feed in self._feeds]
         except (ModelError, DataError) as error:
             if not self._told:

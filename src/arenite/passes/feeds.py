@@ -22,13 +22,14 @@ class Feed:
     arrays: dict[str, Array]
 
 
-def made_up_feeds(graph: Graph, *, n_random: int = 2, seed: int = 0) -> list[Feed]:
-    """Random inputs, and inputs that are the smallest, the largest and the zero point of their type throughout."""
+def made_up_feeds(graph: Graph, *, n_random: int = 2, edges: bool = True, seed: int = 0) -> list[Feed]:
+    """Random inputs, and with `edges` those that are the smallest, the largest and the zero point throughout."""
     rng = np.random.default_rng(seed)
     makers: list[tuple[str, Callable[[TensorType], Array]]] = [
         (f"random {i}", lambda t: _random(t, rng)) for i in range(n_random)
     ]
-    makers += [("all-minimum", _minimum), ("all-maximum", _maximum), ("zero-point", _zero_point)]
+    if edges:
+        makers += [("all-minimum", _minimum), ("all-maximum", _maximum), ("zero-point", _zero_point)]
     return [Feed(name, {value.name: make(value.type) for value in graph.inputs}) for name, make in makers]
 
 
