@@ -32,122 +32,168 @@ typedef struct {
     int32_t narrow; /* sums below 2^30, all shifts in [-31, -1] */
 } arenite_depthwise_planes_s8_params;
 
+/* One output channel of one band. */
 typedef struct {
+    const int8_t *weights;
     int32_t bias;
     int32_t multiplier;
-    int32_t shift;
-    int32_t zero_point;
+    int32_t right; /* -shift - 1 */
+    int32_t nudge; /* 2 * zero_point + 1 */
     int32_t narrow;
-} arenite_depthwise_planes_s8_channel;
+    int32_t rows;
+    int32_t width;
+    int32_t plane_step;  /* from one output row's inputs to the next one's */
+    int32_t tap_step;    /* from one filter row's inputs to the next one's */
+    int32_t output_step; /* from one result to the next */
+} arenite_depthwise_planes_s8_job;
 
-typedef struct {
-    uint32_t s0;
-    uint32_t s1;
-    uint32_t s2;
-} arenite_depthwise_planes_s8_sums;
+/* One row of a filter that is three taps wide. */
+#define ARENITE_DEPTHWISE_PLANES_ROW(p, w, stride)                                                           \
+    do {                                                                                                     \
+        const int32_t w0 = (w)[0], w1 = (w)[1], w2 = (w)[2];                                                 \
+        s0 += (uint32_t)((p)[0] * w0);                                                                       \
+        s0 += (uint32_t)((p)[1] * w1);                                                                       \
+        s0 += (uint32_t)((p)[2] * w2);                                                                       \
+        s1 += (uint32_t)((p)[(stride)] * w0);                                                                \
+        s1 += (uint32_t)((p)[(stride) + 1] * w1);                                                            \
+        s1 += (uint32_t)((p)[(stride) + 2] * w2);                                                            \
+        s2 += (uint32_t)((p)[2 * (stride)] * w0);                                                            \
+        s2 += (uint32_t)((p)[2 * (stride) + 1] * w1);                                                        \
+        s2 += (uint32_t)((p)[2 * (stride) + 2] * w2);                                                        \
+        ARENITE_SETTLE(s0);                                                                                  \
+        ARENITE_SETTLE(s1);                                                                                  \
+        ARENITE_SETTLE(s2);                                                                                  \
+    } while (0)
 
-/* Copies `rows` rows of one channel from row `top` on; what lies outside the image becomes the zero point. */
-ARENITE_INLINE void arenite_depthwise_planes_s8_fill(const arenite_depthwise_planes_s8_params *params,
-                                                     const int8_t *channel, int32_t top, int32_t rows,
-                                                     int8_t *plane) {
-    const int32_t channels = params->input_channels, width = params->input_width;
-    const int32_t before = params->pad_left, plane_width = params->plane_width;
-    const int32_t room = plane_width - before;
-    const int32_t taken = room < width ? room : width;
-    const int8_t zero_point = (int8_t)params->input_zero_point;
-    for (int32_t y = top; y < top + rows; ++y) {
-        int8_t *const end = plane + plane_width;
-        if (y >= 0 && y < params->input_height) {
-            const int8_t *source = channel + y * width * channels;
-            for (int32_t i = 0; i < before; ++i) {
-                *plane++ = zero_point;
-            }
-            for (int32_t i = 0; i < taken; ++i, source += channels) {
-                *plane++ = *source;
-            }
-        }
-        while (plane < end) {
-            *plane++ = zero_point;
-        }
-    }
-}
-
-/* Three results of a filter that is three taps wide, without dilation, at a stride that is known when
- * compiled. */
-ARENITE_INLINE arenite_depthwise_planes_s8_sums arenite_depthwise_planes_s8_three(
-    const int8_t *p, const int8_t *w, int32_t rows, int32_t row_step, int32_t stride) {
-    arenite_depthwise_planes_s8_sums sums = {0, 0, 0};
-    do {
-        const int32_t w0 = w[0], w1 = w[1], w2 = w[2];
-        sums.s0 += (uint32_t)(p[0] * w0);
-        sums.s0 += (uint32_t)(p[1] * w1);
-        sums.s0 += (uint32_t)(p[2] * w2);
-        sums.s1 += (uint32_t)(p[stride] * w0);
-        sums.s1 += (uint32_t)(p[stride + 1] * w1);
-        sums.s1 += (uint32_t)(p[stride + 2] * w2);
-        sums.s2 += (uint32_t)(p[2 * stride] * w0);
-        sums.s2 += (uint32_t)(p[2 * stride + 1] * w1);
-        sums.s2 += (uint32_t)(p[2 * stride + 2] * w2);
-        w += 3;
-        p += row_step;
-    } while (--rows > 0);
-    return sums;
-}
-
-/* Three results of any filter. */
-ARENITE_INLINE arenite_depthwise_planes_s8_sums arenite_depthwise_planes_s8_any(
-    const arenite_depthwise_planes_s8_params *params, const int8_t *p, const int8_t *w, int32_t row_step) {
-    arenite_depthwise_planes_s8_sums sums = {0, 0, 0};
-    const int32_t stride = params->stride_width, dilation = params->dilation_width;
-    for (int32_t ky = 0; ky < params->filter_height; ++ky) {
-        const int8_t *tap = p;
-        for (int32_t kx = params->filter_width; kx > 0; --kx) {
-            const int32_t weight = *w++;
-            sums.s0 += (uint32_t)(tap[0] * weight);
-            sums.s1 += (uint32_t)(tap[stride] * weight);
-            sums.s2 += (uint32_t)(tap[2 * stride] * weight);
-            tap += dilation;
-        }
-        p += row_step;
-    }
-    return sums;
-}
-
-ARENITE_INLINE int8_t arenite_depthwise_planes_s8_result(const arenite_depthwise_planes_s8_channel *channel,
-                                                         uint32_t sum) {
-    return arenite_requantize_s8(sum + (uint32_t)channel->bias, channel->multiplier, channel->shift,
-                                 channel->zero_point, channel->narrow);
-}
-
-/* One channel's results of a band: rows of `output`, whose elements are `step` apart. */
-ARENITE_INLINE void arenite_depthwise_planes_s8_band(const arenite_depthwise_planes_s8_params *params,
-                                                     const arenite_depthwise_planes_s8_channel *channel,
-                                                     const int8_t *plane, const int8_t *weights, int32_t rows,
-                                                     int32_t step, int8_t *output) {
-    const int32_t row_step = params->plane_width * params->dilation_height;
-    const int32_t plane_step = params->plane_width * params->stride_height;
-    const int32_t height = params->filter_height, stride = params->stride_width;
-    const int32_t three = params->filter_width == 3 && params->dilation_width == 1;
-    for (; rows > 0; --rows, plane += plane_step) {
+/* A filter of 3x3 taps side by side, at a stride that is known when compiled; sums are narrow. */
+ARENITE_INLINE void arenite_depthwise_planes_s8_3x3(const arenite_depthwise_planes_s8_job *job,
+                                                    const int8_t *plane, int8_t *output, int32_t stride) {
+    const int8_t *const w = job->weights;
+    const int32_t tap_step = job->tap_step, output_step = job->output_step;
+    for (int32_t rows = job->rows; rows > 0; --rows) {
         const int8_t *p = plane;
-        for (int32_t left = params->output_width; left > 0; left -= 3, p += 3 * stride) {
-            const arenite_depthwise_planes_s8_sums sums =
-                three && stride == 1
-                    ? arenite_depthwise_planes_s8_three(p, weights, height, row_step, 1)
-                    : (three && stride == 2
-                           ? arenite_depthwise_planes_s8_three(p, weights, height, row_step, 2)
-                           : arenite_depthwise_planes_s8_any(params, p, weights, row_step));
-            *output = arenite_depthwise_planes_s8_result(channel, sums.s0);
-            output += step;
+        ARENITE_AS_WRITTEN
+        for (int32_t left = job->width; left > 0; left -= 3) {
+            const int8_t *q = p;
+            uint32_t s0 = (uint32_t)job->bias, s1 = s0, s2 = s0;
+            ARENITE_DEPTHWISE_PLANES_ROW(q, w, stride);
+            q += tap_step;
+            ARENITE_DEPTHWISE_PLANES_ROW(q, w + 3, stride);
+            q += tap_step;
+            ARENITE_DEPTHWISE_PLANES_ROW(q, w + 6, stride);
+            const int32_t multiplier = job->multiplier, right = job->right, nudge = job->nudge;
+            *output = (int8_t)arenite_requantize_narrow((int32_t)s0, multiplier, right, nudge);
+            output += output_step;
             if (left > 1) {
-                *output = arenite_depthwise_planes_s8_result(channel, sums.s1);
-                output += step;
+                *output = (int8_t)arenite_requantize_narrow((int32_t)s1, multiplier, right, nudge);
+                output += output_step;
             }
             if (left > 2) {
-                *output = arenite_depthwise_planes_s8_result(channel, sums.s2);
-                output += step;
+                *output = (int8_t)arenite_requantize_narrow((int32_t)s2, multiplier, right, nudge);
+                output += output_step;
             }
+            p += 3 * stride;
+            ARENITE_OPAQUE(p);
+            ARENITE_OPAQUE(output);
         }
+        plane += job->plane_step;
+    }
+}
+
+#undef ARENITE_DEPTHWISE_PLANES_ROW
+
+/* Apart, so that each has all registers to itself. */
+ARENITE_SHARED void arenite_depthwise_planes_s8_3x3_1(const arenite_depthwise_planes_s8_job *job,
+                                                      const int8_t *plane, int8_t *output) {
+    arenite_depthwise_planes_s8_3x3(job, plane, output, 1);
+}
+
+ARENITE_SHARED void arenite_depthwise_planes_s8_3x3_2(const arenite_depthwise_planes_s8_job *job,
+                                                      const int8_t *plane, int8_t *output) {
+    arenite_depthwise_planes_s8_3x3(job, plane, output, 2);
+}
+
+/* Any filter. */
+ARENITE_SHARED void arenite_depthwise_planes_s8_any(const arenite_depthwise_planes_s8_params *params,
+                                                    const arenite_depthwise_planes_s8_job *job,
+                                                    const int8_t *plane, int8_t *output) {
+    const int32_t stride = params->stride_width, dilation = params->dilation_width;
+    for (int32_t rows = job->rows; rows > 0; --rows) {
+        const int8_t *p = plane;
+        for (int32_t left = job->width; left > 0; left -= 3) {
+            uint32_t sums[3] = {(uint32_t)job->bias, (uint32_t)job->bias, (uint32_t)job->bias};
+            const int8_t *w = job->weights, *first = p;
+            for (int32_t ky = params->filter_height; ky > 0; --ky) {
+                const int8_t *tap = first;
+                for (int32_t kx = params->filter_width; kx > 0; --kx) {
+                    const int32_t weight = *w++;
+                    sums[0] += (uint32_t)(tap[0] * weight);
+                    sums[1] += (uint32_t)(tap[stride] * weight);
+                    sums[2] += (uint32_t)(tap[2 * stride] * weight);
+                    tap += dilation;
+                }
+                first += job->tap_step;
+            }
+            for (int32_t i = 0; i < 3 && i < left; ++i) {
+                *output = arenite_requantize_s8(sums[i], job->multiplier, -job->right - 1, job->nudge >> 1,
+                                                job->narrow);
+                output += job->output_step;
+            }
+            p += 3 * stride;
+        }
+        plane += job->plane_step;
+    }
+}
+
+/* The part of a band's planes that lies inside the image. */
+typedef struct {
+    int32_t first; /* in the plane */
+    int32_t rows;
+    int32_t columns;
+} arenite_depthwise_planes_s8_inside;
+
+/* Fills the plane with the zero point; the part of it that channels are copied into. */
+ARENITE_INLINE arenite_depthwise_planes_s8_inside arenite_depthwise_planes_s8_clear(
+    const arenite_depthwise_planes_s8_params *params, int32_t top, int32_t rows, int8_t *plane) {
+    const int32_t width = params->plane_width, room = width - params->pad_left;
+    const int32_t bottom = top + rows < params->input_height ? top + rows : params->input_height;
+    const int32_t above = top < 0 ? -top : 0;
+    const arenite_depthwise_planes_s8_inside inside = {
+        above * width + params->pad_left,
+        bottom - (top + above),
+        room < params->input_width ? room : params->input_width,
+    };
+    for (int32_t i = 0; i < rows * width; ++i) {
+        plane[i] = (int8_t)params->input_zero_point;
+    }
+    return inside;
+}
+
+/* Copies one channel. */
+ARENITE_INLINE void arenite_depthwise_planes_s8_copy(const arenite_depthwise_planes_s8_params *params,
+                                                     const arenite_depthwise_planes_s8_inside *inside,
+                                                     const int8_t *source, int8_t *plane) {
+    const int32_t channels = params->input_channels, columns = inside->columns;
+    const int32_t source_step = (params->input_width - columns) * channels;
+    const int32_t plane_step = params->plane_width - columns;
+    int8_t *target = plane + inside->first;
+    for (int32_t rows = inside->rows; rows > 0; --rows) {
+        int32_t left = columns;
+        ARENITE_AS_WRITTEN
+        for (; left >= 2; left -= 2) {
+            const int8_t first = source[0], second = source[channels];
+            target[0] = first;
+            target[1] = second;
+            target += 2;
+            source += 2 * channels;
+            ARENITE_OPAQUE(source);
+        }
+        if (left > 0) {
+            *target++ = *source;
+            source += channels;
+        }
+        source += source_step;
+        target += plane_step;
     }
 }
 
@@ -157,31 +203,48 @@ ARENITE_INLINE void arenite_depthwise_planes_s8_core(const arenite_depthwise_pla
                                                      const int8_t *input, const int8_t *weights,
                                                      const int32_t *biases, const int32_t *multipliers,
                                                      const int8_t *shifts, int8_t *output, int8_t *plane) {
-    const int32_t image_nelem = params->input_height * params->input_width * params->input_channels;
+    const int32_t row_nelem = params->input_width * params->input_channels;
     const int32_t taps = params->filter_height * params->filter_width;
     const int32_t outputs = params->input_channels * params->multiplier;
-    const int32_t row_nelem = outputs * params->output_width;
     const int32_t reach = (params->filter_height - 1) * params->dilation_height + 1;
+    const int32_t small = params->narrow && params->filter_height == 3 && params->filter_width == 3 &&
+                          params->dilation_width == 1 && params->stride_width <= 2;
+    arenite_depthwise_planes_s8_job job;
+    job.nudge = 2 * params->output_zero_point + 1;
+    job.narrow = params->narrow;
+    job.width = params->output_width;
+    job.plane_step = params->plane_width * params->stride_height;
+    job.tap_step = params->plane_width * params->dilation_height;
+    job.output_step = outputs;
     int8_t *target = output;
-    for (int32_t batch = 0; batch < params->batches; ++batch, input += image_nelem) {
+    for (int32_t batch = 0; batch < params->batches; ++batch) {
         for (int32_t y = 0; y < params->output_height; y += params->band_height) {
             const int32_t left = params->output_height - y;
-            const int32_t rows = left < params->band_height ? left : params->band_height;
+            const int32_t top = y * params->stride_height - params->pad_top;
+            job.rows = left < params->band_height ? left : params->band_height;
+            job.weights = weights;
+            const arenite_depthwise_planes_s8_inside inside = arenite_depthwise_planes_s8_clear(
+                params, top, (job.rows - 1) * params->stride_height + reach, plane);
+            const int8_t *source = input + (top < 0 ? 0 : top) * row_nelem;
             int32_t o = 0;
             for (int32_t c = 0; c < params->input_channels; ++c) {
-                arenite_depthwise_planes_s8_fill(params, input + c,
-                                                 y * params->stride_height - params->pad_top,
-                                                 (rows - 1) * params->stride_height + reach, plane);
-                for (int32_t m = 0; m < params->multiplier; ++m, ++o) {
-                    const arenite_depthwise_planes_s8_channel channel = {
-                        biases[o], multipliers[o], shifts[o], params->output_zero_point, params->narrow,
-                    };
-                    arenite_depthwise_planes_s8_band(params, &channel, plane, weights + o * taps, rows,
-                                                     outputs, target + o);
+                arenite_depthwise_planes_s8_copy(params, &inside, source + c, plane);
+                for (int32_t m = 0; m < params->multiplier; ++m, ++o, job.weights += taps) {
+                    job.bias = biases[o];
+                    job.multiplier = multipliers[o];
+                    job.right = -shifts[o] - 1;
+                    if (small && params->stride_width == 1) {
+                        arenite_depthwise_planes_s8_3x3_1(&job, plane, target + o);
+                    } else if (small) {
+                        arenite_depthwise_planes_s8_3x3_2(&job, plane, target + o);
+                    } else {
+                        arenite_depthwise_planes_s8_any(params, &job, plane, target + o);
+                    }
                 }
             }
-            target += rows * row_nelem;
+            target += job.rows * outputs * params->output_width;
         }
+        input += row_nelem * params->input_height;
     }
     arenite_clamp_s8(output, (int32_t)(target - output), params->clamp_low, params->clamp_high);
 }

@@ -41,13 +41,19 @@ ARENITE_INLINE void arenite_fully_connected_s8_core(const arenite_fully_connecte
             const int8_t *a = input;
             int32_t n = inputs;
             ARENITE_AS_WRITTEN
-            for (; n >= 4; n -= 4) {
+            for (; n >= 8; n -= 8) {
                 ARENITE_FULLY_CONNECTED_STEP(0);
                 ARENITE_FULLY_CONNECTED_STEP(1);
                 ARENITE_FULLY_CONNECTED_STEP(2);
                 ARENITE_FULLY_CONNECTED_STEP(3);
-                a += 4;
-                w += 16;
+                ARENITE_FULLY_CONNECTED_STEP(4);
+                ARENITE_FULLY_CONNECTED_STEP(5);
+                ARENITE_FULLY_CONNECTED_STEP(6);
+                ARENITE_FULLY_CONNECTED_STEP(7);
+                a += 8;
+                w += 32;
+                ARENITE_OPAQUE(a);
+                ARENITE_OPAQUE(w);
             }
             ARENITE_AS_WRITTEN
             for (; n > 0; --n) {

@@ -27,6 +27,8 @@
  * mistakes for stores to a local variable, once their addresses are folded with those of loads of another
  * width. */
 #define ARENITE_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+/* The value is computed here, whatever may need it later: keeps what goes into it from living on. */
+#define ARENITE_SETTLE(value) __asm__ volatile("" : "+r"(value))
 #elif defined(_MSC_VER)
 #define ARENITE_INLINE static __forceinline
 #define ARENITE_SHARED static __declspec(noinline)
@@ -35,6 +37,7 @@
 #define ARENITE_ALIGNED(nbytes) __declspec(align(nbytes))
 #define ARENITE_UNLIKELY(condition) ((condition) != 0)
 #define ARENITE_OPAQUE(pointer) ((void)(pointer))
+#define ARENITE_SETTLE(value) ((void)(value))
 #else
 #define ARENITE_INLINE static inline
 #define ARENITE_SHARED static
@@ -43,6 +46,7 @@
 #define ARENITE_ALIGNED(nbytes)
 #define ARENITE_UNLIKELY(condition) ((condition) != 0)
 #define ARENITE_OPAQUE(pointer) ((void)(pointer))
+#define ARENITE_SETTLE(value) ((void)(value))
 #endif
 
 #endif

@@ -66,6 +66,9 @@ ARENITE_INLINE void arenite_tile_s8(const arenite_channels *table, const arenite
                 a += 8;
                 b += 8;
                 w += 16;
+                ARENITE_OPAQUE(a);
+                ARENITE_OPAQUE(b);
+                ARENITE_OPAQUE(w);
             }
             ARENITE_AS_WRITTEN
             for (; n > 0; --n) {
