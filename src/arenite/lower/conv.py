@@ -31,6 +31,8 @@ from arenite.ops.conv import conv_attrs, conv_windows, patches
 from arenite.ops.weighted import INPUT, WEIGHT, Numbers, exact_product, quantization_of
 
 _PAIR = 2
+# Elements that the inner loop takes without a rest.
+_STEP = 4
 _CODE_NBYTES = 900
 # Shorter rows of a window are gathered: the inner loop would be over before it pays.
 _IN_PLACE_NELEM = 16
@@ -68,9 +70,9 @@ def _one_channel(call: OpCall) -> bool | str:
 def _prepare_direct(call: OpCall, weight: Int8Array) -> tuple[Prepared, ...]:
     height, width = conv_windows(call)
     channels = call.operand(INPUT).dims[3]
-    rows = weight.reshape(weight.shape[0], -1)
+    rows = np.zeros((weight.shape[0], _patch_nelem(call)), np.int8)
+    rows[:, : weight[0].size] = weight.reshape(weight.shape[0], -1)
     table = tables(call, rows, _PAIR)
-    in_place = _reads_in_place(call)
     params: dict[str, ParamValue] = {
         "batches": call.operand(INPUT).dims[0],
         "input_height": height.size,
@@ -80,7 +82,8 @@ def _prepare_direct(call: OpCall, weight: Int8Array) -> tuple[Prepared, ...]:
         "output_width": width.output,
         "output_channels": weight.shape[0],
         **window_params(height, width),
-        "in_place": int(in_place),
+        "in_place": int(_reads_in_place(call)),
+        "patch_nelem": rows.shape[1],
         "input_zero_point": quantization_of(call.operand(INPUT)).zero_point,
         **output_range(call),
         "narrow": int(table.narrow),
@@ -96,20 +99,29 @@ def _reads_in_place(call: OpCall) -> bool:
     return width.dilation == 1 and width.filter * call.operand(INPUT).dims[3] >= _IN_PLACE_NELEM
 
 
+def _patch_nelem(call: OpCall) -> int:
+    """Elements of a window; windows that are gathered anyway are filled up, so that the inner loop has no rest."""
+    height, width = conv_windows(call)
+    nelem = height.filter * width.filter * call.operand(INPUT).dims[3]
+    return nelem if _reads_in_place(call) else nelem + -nelem % _STEP
+
+
 def _scratch_nbytes(call: OpCall) -> int:
     windows = conv_windows(call)
     if _reads_in_place(call) and not any(w.pad_before or w.pad_after for w in windows):
         return 0
-    return _PAIR * windows[0].filter * windows[1].filter * call.operand(INPUT).dims[3]
+    return _PAIR * _patch_nelem(call)
 
 
 def _cost_direct(call: OpCall, weight: OhwiWeights) -> KernelCost:
     height, width = conv_windows(call)
-    channels, inner = weight(call).shape[0], weight(call)[0].size
+    channels, inner = weight(call).shape[0], _patch_nelem(call)
     pixels = call.operand(INPUT).dims[0] * height.output * width.output
-    gathered = 0.0 if _reads_in_place(call) else pixels * (4.0 * inner + 10.0 * height.filter * width.filter)
+    # A last pixel without a partner costs as much as two.
+    pixels += pixels % 2
+    gathered = 0.0 if _reads_in_place(call) else 1.5 * inner + 25.0 * height.filter
     pairs = -(-channels // _PAIR)
-    instructions = pixels * pairs * _PAIR * (PER_MAC * inner + PER_RESULT) + pixels * 40 + gathered
+    instructions = pixels * (pairs * _PAIR * (PER_MAC * inner + PER_RESULT) + 40 + gathered)
     return KernelCost(instructions, _CODE_NBYTES + pairs * _PAIR * (inner + 9), _scratch_nbytes(call))
 
 
@@ -119,8 +131,8 @@ def _reference_direct(params: Mapping[str, ParamValue], found: Mapping[str, "Num
     channels = number(params, "input_channels")
     shape = (number(params, "batches"), windows[0].size, windows[1].size, channels)
     inner = windows[0].filter * windows[1].filter * channels
-    zero_point = number(params, "input_zero_point")
-    weight = deinterleaved(given(found, "weights"), number(params, "output_channels"), inner, _PAIR)
+    zero_point, packed = number(params, "input_zero_point"), number(params, "patch_nelem")
+    weight = deinterleaved(given(found, "weights"), number(params, "output_channels"), packed, _PAIR)[:, :inner]
     scratch = found["patches"]
     if scratch is not None:
         # As the kernel does before it has read all of its input.

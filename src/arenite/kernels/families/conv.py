@@ -10,7 +10,7 @@ CONV2D_S8 = KernelInfo(
         *fields("batches", "input_height", "input_width", "input_channels"),
         *fields("output_height", "output_width", "output_channels"),
         *WINDOW,
-        *fields("in_place", "input_zero_point"),
+        *fields("in_place", "patch_nelem", "input_zero_point"),
         *OUTPUT_RANGE,
         *fields("narrow"),
     ),

@@ -23,7 +23,8 @@ typedef struct {
     int32_t dilation_width;
     int32_t pad_top;
     int32_t pad_left;
-    int32_t in_place; /* read windows inside the image in place; needs dilation_width 1 */
+    int32_t in_place;    /* read windows inside the image in place; needs dilation_width 1 */
+    int32_t patch_nelem; /* of a gathered window, at least its taps times channels; equal when in_place */
     int32_t input_zero_point;
     int32_t output_zero_point;
     int32_t clamp_low;
@@ -31,22 +32,49 @@ typedef struct {
     int32_t narrow; /* sums below 2^30, all shifts in [-31, -1] */
 } arenite_conv2d_s8_params;
 
-/* The inputs of the window whose first tap is at (top, left): [filter_height][filter_width][channels]. */
-ARENITE_INLINE void arenite_conv2d_s8_gather(const arenite_conv2d_s8_params *params, const int8_t *image,
+ARENITE_INLINE int8_t *arenite_conv2d_s8_fill(int8_t *to, int32_t value, int32_t nelem) {
+    ARENITE_AS_WRITTEN
+    for (; nelem > 0; --nelem) {
+        *to++ = (int8_t)value;
+    }
+    return to;
+}
+
+ARENITE_INLINE int8_t *arenite_conv2d_s8_copy(int8_t *to, const int8_t *from, int32_t nelem) {
+    ARENITE_AS_WRITTEN
+    for (; nelem >= 4; nelem -= 4) {
+        ARENITE_COPY_4(to, from);
+        to += 4;
+        from += 4;
+    }
+    ARENITE_AS_WRITTEN
+    for (; nelem > 0; --nelem) {
+        *to++ = *from++;
+    }
+    return to;
+}
+
+/* The inputs of the window whose first tap is at (top, left): [filter_height][filter_width][channels]. Runs
+ * of taps that lie side by side are copied at once. */
+ARENITE_SHARED void arenite_conv2d_s8_gather(const arenite_conv2d_s8_params *params, const int8_t *image,
                                              int32_t top, int32_t left, int8_t *patch) {
     const int32_t channels = params->input_channels, width = params->input_width;
-    const int8_t zero_point = (int8_t)params->input_zero_point;
+    const int32_t zero_point = params->input_zero_point, dilation = params->dilation_width;
+    const int32_t runs = dilation == 1 ? 1 : params->filter_width;
+    const int32_t taps = dilation == 1 ? params->filter_width : 1;
     for (int32_t ky = 0, y = top; ky < params->filter_height; ++ky, y += params->dilation_height) {
-        for (int32_t kx = 0, x = left; kx < params->filter_width; ++kx, x += params->dilation_width) {
-            if (y >= 0 && y < params->input_height && x >= 0 && x < width) {
-                const int8_t *pixel = image + (y * width + x) * channels;
-                for (int32_t c = 0; c < channels; ++c) {
-                    *patch++ = pixel[c];
-                }
-            } else {
-                for (int32_t c = 0; c < channels; ++c) {
-                    *patch++ = zero_point;
-                }
+        const int32_t inside = y >= 0 && y < params->input_height;
+        for (int32_t run = 0, x = left; run < runs; ++run, x += dilation) {
+            /* The run's taps are [0, taps), those inside the image [first, last). */
+            int32_t first = x < 0 ? -x : 0, last = width - x < taps ? width - x : taps;
+            if (!inside || first >= last) {
+                first = last = taps;
+            }
+            patch = arenite_conv2d_s8_fill(patch, zero_point, first * channels);
+            if (first < last) {
+                const int8_t *from = image + (y * width + x + first) * channels;
+                patch = arenite_conv2d_s8_copy(patch, from, (last - first) * channels);
+                patch = arenite_conv2d_s8_fill(patch, zero_point, (taps - last) * channels);
             }
         }
     }
@@ -59,7 +87,7 @@ ARENITE_INLINE void arenite_conv2d_s8_core(const arenite_conv2d_s8_params *param
     const int32_t row_nelem = params->input_width * params->input_channels;
     const int32_t image_nelem = row_nelem * params->input_height;
     const int32_t length = params->filter_width * params->input_channels;
-    const int32_t patch_nelem = length * params->filter_height;
+    const int32_t patch_nelem = params->patch_nelem;
     const int32_t last_top = params->input_height - 1 - (params->filter_height - 1) * params->dilation_height;
     const int32_t last_left = params->input_width - 1 - (params->filter_width - 1) * params->dilation_width;
     const int32_t outputs = params->output_channels;

@@ -5,6 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Four bytes at once, from and to any address. */
+#if defined(__GNUC__) || defined(__clang__)
+#define ARENITE_COPY_4(to, from) __builtin_memcpy(to, from, 4)
+#else
+#define ARENITE_COPY_4(to, from)                                                                             \
+    ((to)[0] = (from)[0], (to)[1] = (from)[1], (to)[2] = (from)[2], (to)[3] = (from)[3])
+#endif
+
 /* Before a loop that is unrolled by hand as far as registers allow. */
 #if defined(__clang__)
 #define ARENITE_AS_WRITTEN _Pragma("clang loop unroll(disable)")

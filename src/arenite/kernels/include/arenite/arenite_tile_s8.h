@@ -70,6 +70,16 @@ ARENITE_INLINE void arenite_tile_s8(const arenite_channels *table, const arenite
                 ARENITE_OPAQUE(b);
                 ARENITE_OPAQUE(w);
             }
+            if (n >= 4) {
+                ARENITE_TILE_STEP(0);
+                ARENITE_TILE_STEP(1);
+                ARENITE_TILE_STEP(2);
+                ARENITE_TILE_STEP(3);
+                n -= 4;
+                a += 4;
+                b += 4;
+                w += 8;
+            }
             ARENITE_AS_WRITTEN
             for (; n > 0; --n) {
                 ARENITE_TILE_STEP(0);
