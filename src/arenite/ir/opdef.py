@@ -25,6 +25,7 @@ class Trait(Enum):
     DETERMINISTIC = auto()  # the same operands give the same results
     SIDE_EFFECT = auto()  # must stay, in order (state)
     ELEMENTWISE = auto()  # result element i depends on operand elements i only (after broadcasting)
+    OF_TYPES = auto()  # results depend on the operands' types alone: known once these are
     VIEW = auto()  # the result's bytes are operand 0's bytes, in the same order
     COMMUTATIVE = auto()  # the first two operands may be exchanged
     ACTIVATION = auto()  # clamps its one operand; may fuse into the op before
@@ -154,6 +155,7 @@ class OpDef:
         attrs: the attribute dataclass.
         operands: in order; a variadic one only last.
         result_names: one each.
+        variadic_results: the last result stands for any number of them, one at least.
         constraints: checked by the verifier, in order, before `infer`.
         evaluate_float: meaning on float32.
         evaluate_quantized: meaning on quantized integers, bit for bit as TFLite-Micro's reference kernel.
@@ -175,6 +177,7 @@ class OpDef:
     canonicalize: Canonicalize | NotApplicable
     constraints: tuple[Constraint, ...] = ()
     fold: Evaluate | None = None  # when folding differs from evaluating
+    variadic_results: bool = False
 
     def has(self, trait: Trait) -> bool:
         return trait in self.traits

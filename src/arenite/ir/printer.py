@@ -96,7 +96,7 @@ def attr_text(value: AttrValue, tensor: Callable[[Array], str] | None = None) ->
     if isinstance(value, tuple):
         return f"({', '.join(attr_text(v, tensor) for v in value)}{',' if len(value) == 1 else ''})"
     if isinstance(value, TensorAttr):
-        return (tensor or _Printer(INLINE_NELEM).tensor)(value.array)
+        return (tensor or _Printer().tensor)(value.array)
     if isinstance(value, RegionRef):
         return f"region({value.index})"
     if isinstance(value, ProtoAttr):

@@ -247,11 +247,13 @@ def _operand_problems(node: Node, definition: OpDef) -> Iterator[str]:
             yield f"operand '{operand.name}' is absent, but is needed"
     if variadic and not found[len(expected) - 1 :] and not expected[-1].optional:
         yield f"needs at least one value for '{expected[-1].name}'"
-    if variadic and any(value is None for value in found[len(expected) :]):
+    if variadic and not expected[-1].optional and any(value is None for value in found[len(expected) :]):
         yield f"a value of '{expected[-1].name}' is absent"
-    if len(node.results) != len(definition.result_names):
+    given, named = len(node.results), len(definition.result_names)
+    if given < named if definition.variadic_results else given != named:
         names = ", ".join(definition.result_names)
-        yield f"gives {_count(len(definition.result_names), 'result')} ({names}), found {len(node.results)}"
+        least = "at least " if definition.variadic_results else ""
+        yield f"gives {least}{_count(named, 'result')} ({names}), found {given}"
 
 
 def _attrs_problems(node: Node, definition: OpDef) -> Iterator[str]:
