@@ -58,9 +58,9 @@ class Differential(Instrument):
     """Compares outputs before and after each pass that changed the graph.
 
     On random inputs, with `edges` on inputs at the ends of the range, and on `samples`. One interpreter per graph runs
-    all of them in order, so that state is compared too. When outputs differ by more than the pass's equivalence allows, it names the
-    pass, and the first value that differs. A graph that cannot be run (ops not known here) is passed over with a
-    remark.
+    all of them in order, so that state is compared too. When outputs differ by more than the pass's equivalence allows,
+    it names the pass, and the first value that differs. A graph that cannot be run (ops not known here) is passed over
+    with a remark.
     """
 
     def __init__(self, samples: Sequence[Inputs] = (), *, n_random: int = 2, edges: bool = True) -> None:
