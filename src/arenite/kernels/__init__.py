@@ -2,24 +2,14 @@
 
 from pathlib import Path
 
+from arenite._base.collect import collect
 from arenite.kernels.manifest import KernelInfo
 
 
 def manifests() -> tuple[KernelInfo, ...]:
     """Every C kernel, family by family."""
-    from arenite.kernels.families import (  # noqa: PLC0415
-        activation,
-        arithmetic,
-        conv,
-        dense,
-        movement,
-        pool,
-        quant,
-        reduce,
-    )
-
-    modules = (activation, arithmetic, conv, dense, movement, pool, quant, reduce)
-    return tuple(info for module in modules for info in module.KERNELS)
+    found = collect("arenite.kernels.families", "KERNELS")
+    return tuple(info for info in found if isinstance(info, KernelInfo))
 
 
 def include_dir() -> Path:

@@ -1,11 +1,13 @@
 """From a graph to a program: kernels chosen, constants packed, memory planned. One module per family of kernels."""
 
+from functools import cache
+
+from arenite._base.collect import collect
+from arenite.lower.kernel import Kernel
 from arenite.lower.kernelset import KernelSet
 
 
+@cache
 def kernels() -> KernelSet:
     """Every kernel of the core dialect."""
-    from arenite.lower import activation, arithmetic, conv, dense, movement, pool, quant, reduce  # noqa: PLC0415
-
-    modules = (activation, arithmetic, conv, dense, movement, pool, quant, reduce)
-    return KernelSet(kernel for module in modules for kernel in module.KERNELS)
+    return KernelSet(kernel for kernel in collect("arenite.lower", "KERNELS") if isinstance(kernel, Kernel))

@@ -4,16 +4,15 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from arenite.formats.tflite import codecs_conv, codecs_dense, codecs_elementwise, codecs_movement
+from arenite._base.collect import collect
 from arenite.formats.tflite.codec import Codec
-
-_MODULES = (codecs_conv, codecs_dense, codecs_elementwise, codecs_movement)
 
 
 @cache
 def codecs_by_builtin() -> Mapping[str, Codec]:
     """Codecs by the name of TFLite's operator."""
-    return MappingProxyType({codec.builtin: codec for module in _MODULES for codec in module.CODECS})
+    found = collect("arenite.formats.tflite", "CODECS")
+    return MappingProxyType({codec.builtin: codec for codec in found if isinstance(codec, Codec)})
 
 
 @cache
