@@ -7,7 +7,6 @@ import numpy as np
 from arenite.ir.opdef import Constraint, OpCall
 from arenite.kernels.families.conv import CONV2D_S8, POINTWISE_S8
 from arenite.kernels.families.dense import FULLY_CONNECTED_S8
-from arenite.lower import depthwise
 from arenite.lower.dense import cost_rows, prepare_rows, reference_rows
 from arenite.lower.kernel import Kernel, KernelCost, Prepared
 from arenite.lower.program import ParamValue
@@ -218,5 +217,4 @@ KERNELS: tuple[Kernel, ...] = (
         cost=lambda call: _cost_direct(call, _transposed),
         reference=_reference_direct,
     ),
-    *depthwise.KERNELS,
 )
