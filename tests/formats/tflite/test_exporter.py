@@ -217,6 +217,16 @@ def test_the_same_bytes_each_time() -> None:
     assert written[4:8] == FILE_IDENTIFIER
 
 
+def test_constants_are_aligned_to_16_bytes_in_the_file() -> None:
+    written = export_model(dense())
+    start = np.frombuffer(written, np.uint8).__array_interface__["data"][0]
+    constants = import_model(written, "m").graph.constants()
+    assert len(constants) == 2
+    for value in constants:
+        assert value.constant is not None
+        assert (value.constant.__array_interface__["data"][0] - start) % 16 == 0
+
+
 def test_equal_constants_are_stored_once() -> None:
     def model(second: float) -> Model:
         builder = GraphBuilder()

@@ -211,6 +211,13 @@ def test_state() -> None:
     assert again.operand(1).is_variable
 
 
+@pytest.mark.parametrize(("dtype", "limits"), [("INT8", (-128, 127)), ("UINT8", (0, 255)), ("INT16", (-32768, 32767))])
+def test_zero_points_at_the_limits(dtype: str, limits: tuple[int, int]) -> None:
+    for point in limits:
+        (value,) = import_model(small.relu(dtype=dtype, quantization=quantization([0.5], [point])), "m").graph.inputs
+        assert value.type.quantization == Quantization.per_tensor(0.5, point)
+
+
 @pytest.mark.parametrize("index", [0, 1])
 def test_tensors_without_elements(index: int) -> None:
     tensors = [

@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arenite.formats.tflite import import_model
+from arenite.formats.tflite.codec import Codec
+from arenite.formats.tflite.codecs import codecs_by_builtin
 from formats.tflite import small
 from formats.tflite.small import (
     SCHEMA,
@@ -173,6 +176,18 @@ def test_an_operator_version_from_the_future() -> None:
         "operator 0 (CONV_2D) has version 99; Arenite knows CONV_2D up to version 8: convert the model for an older "
         "runtime, or use a newer Arenite",
     )
+
+
+@pytest.mark.parametrize("codec", codecs_by_builtin().values(), ids=lambda codec: codec.builtin)
+def test_the_newest_version_is_taken_and_the_next_is_not(codec: Codec) -> None:
+    def data(version: int) -> bytes:
+        tensors = [tensor("x", (1, 4), "FLOAT32"), tensor("y", (1, 4), "FLOAT32")]
+        return one_op(codec.builtin, tensors, [0], version=version)
+
+    (node,) = import_model(data(codec.max_version), "m").graph.nodes
+    assert node.op == codec.op
+    (problem,) = problems(data(codec.max_version + 1))
+    assert f"({codec.builtin}) has version {codec.max_version + 1}" in problem
 
 
 def test_options_of_another_operator() -> None:

@@ -129,6 +129,33 @@ def test_a_bomb_of_shared_tables_is_refused_early() -> None:
     assert reader.n_tables <= (2 * len(data) + (1 << 16)) // 4
 
 
+def test_a_bomb_of_shared_text_is_refused_early() -> None:
+    builder = flatbuffers.Builder(1 << 16)
+    name = builder.CreateString("n" * 50_000)
+    metadata = []
+    for _ in range(1000):
+        builder.StartObject(2)
+        builder.PrependUOffsetTRelativeSlot(0, name, 0)
+        metadata.append(builder.EndObject())
+    builder.StartVector(4, len(metadata), 4)
+    for target in metadata:
+        builder.PrependUOffsetTRelative(target)
+    vector = builder.EndVector()
+    builder.StartObject(10)
+    builder.PrependUOffsetTRelativeSlot(6, vector, 0)
+    builder.Finish(builder.EndObject(), FILE_IDENTIFIER)
+    data = bytes(builder.Output())
+    reader = Reader(data, SCHEMA, "TFLite model")
+    with pytest.raises(ModelError, match="expected objects that do not overlap"):
+        reader.root("Model", FILE_IDENTIFIER)
+    assert reader.n_tables < 10
+
+
+def test_more_tables_than_any_model_for_a_microcontroller_has() -> None:
+    with pytest.raises(ModelError, match="has more than 100000 tables"):
+        Reader(bomb(120_000), SCHEMA, "TFLite model").root("Model", FILE_IDENTIFIER)
+
+
 def test_sharing_that_stays_small_is_fine() -> None:
     data = bomb(4)
     record = Reader(data, SCHEMA, "TFLite model").root("Model", FILE_IDENTIFIER)

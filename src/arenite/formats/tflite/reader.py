@@ -103,7 +103,7 @@ class Reader:
     def _table(self, table: Table, position: int) -> Record:
         self.n_tables += 1
         if self.n_tables > MAX_TABLES:
-            raise self._fail(position, f"at most {MAX_TABLES} objects", "more")
+            raise ModelError(f"the {self._what} has more than {MAX_TABLES} tables, which Arenite does not read")
         vtable = position - self._unsigned(Scalar.INT32, position)
         if not 0 <= vtable <= len(self._data) - 4:
             raise self._fail(position, "an offset to a vtable in the file", f"one that leads to {vtable}")
