@@ -12,12 +12,13 @@ from arenite._base.ctype import NUMPY_OF_CTYPE
 from arenite.formats.tflite import export_model
 from arenite.lower.conv import KERNELS as CONV_KERNELS
 from arenite.lower.dense import KERNELS as DENSE_KERNELS
+from arenite.lower.depthwise import KERNELS as DEPTHWISE_KERNELS
 from arenite.lower.kernel import Kernel, OperandRef, Prepared, PreparedConstant, ResultRef
 from kernels.host import call
 from oracle import run_wheel
 from weighted_cases import AnyArray, Case, conv_cases, dense_cases, depthwise_cases, fits
 
-KERNELS = (*CONV_KERNELS, *DENSE_KERNELS)
+KERNELS = (*CONV_KERNELS, *DEPTHWISE_KERNELS, *DENSE_KERNELS)
 
 
 def kernels_for(case: Case) -> tuple[Kernel, ...]:

@@ -111,3 +111,17 @@ def test_where_all_want_more_than_there_is_the_least_scratch_wins() -> None:
     subject = node()
     choice = select([subject], KernelSet((SLOW, FAST)), Objective.SPEED, {subject: 3})[subject]
     assert choice.kernel is SLOW
+
+
+def test_a_result_in_place_gives_its_own_bytes_for_scratch() -> None:
+    in_place = replace(FAST, in_place=(0,))
+    offered = KernelSet((in_place, LEAN))
+    subject = node(64)
+    assert select([subject], offered, Objective.SPEED, {subject: 0})[subject].kernel is in_place
+    assert select([subject], offered, Objective.RAM)[subject].kernel is in_place
+    # Another reader needs the operand as it is: then nothing is given back.
+    builder = GraphBuilder()
+    value = builder.input("x", subject.result.type)
+    shared, _ = (builder.node("toy.reverse", [value], [value.type]) for _ in range(2))
+    assert select([shared], offered, Objective.SPEED, {shared: 0})[shared].kernel is LEAN
+    assert select([shared], offered, Objective.RAM)[shared].kernel is LEAN

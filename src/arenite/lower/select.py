@@ -56,7 +56,7 @@ def select(
     choices: dict[Node, Choice] = {}
     refused: dict[str, list[str]] = {}
     for node in nodes:
-        found = _choose(OpCall.of(node), kernels.of_op(node.op), objective, None if room is None else room.get(node, 0))
+        found = _choose(node, kernels.of_op(node.op), objective, None if room is None else room.get(node, 0))
         if isinstance(found, Choice):
             choices[node] = found
         else:
@@ -72,8 +72,9 @@ def _subject(names: list[str]) -> str:
     return f"node{'s' if len(names) > 1 else ''} {listed}{surplus}"
 
 
-def _choose(call: OpCall, candidates: tuple[Kernel, ...], objective: Objective, room: int | None) -> Choice | str:
+def _choose(node: Node, candidates: tuple[Kernel, ...], objective: Objective, room: int | None) -> Choice | str:
     """The choice, or why there is none."""
+    call = OpCall.of(node)
     if not candidates:
         return f"there is no kernel for op {call.op}, here {signature_text(call)}"
     refusals: dict[str, str] = {}
@@ -87,12 +88,12 @@ def _choose(call: OpCall, candidates: tuple[Kernel, ...], objective: Objective, 
     if not costs:
         wants = "; ".join(f"'{variant}' wants that {text}" for variant, text in refusals.items())
         return f"no kernel of {call.op} takes {signature_text(call)}: {wants}"
-    fitting = {name: cost for name, cost in costs.items() if room is None or cost.scratch_nbytes <= room}
+    needs = {k.variant: _need_nbytes(k, node, costs[k.variant]) for k in candidates if k.variant in costs}
+    fitting = {name: cost for name, cost in costs.items() if room is None or needs[name] <= room}
     if not fitting:
-        least = min(cost.scratch_nbytes for cost in costs.values())
-        fitting = {name: cost for name, cost in costs.items() if cost.scratch_nbytes == least}
+        fitting = {name: cost for name, cost in costs.items() if needs[name] == min(needs.values())}
     # min() keeps the first of equals, so the order of the family's tuple breaks ties.
-    best = min(fitting, key=lambda variant: _rank(fitting[variant], objective))
+    best = min(fitting, key=lambda variant: _rank(fitting[variant], needs[variant], objective))
     (winner,) = (kernel for kernel in candidates if kernel.variant == best)
     alternatives = tuple(
         _alternative(kernel, refusals.get(kernel.variant), costs.get(kernel.variant), objective)
@@ -115,12 +116,19 @@ def _refusal(kernel: Kernel, call: OpCall) -> str | None:
     return None
 
 
-def _rank(cost: KernelCost, objective: Objective) -> tuple[float, float, float]:
+def _need_nbytes(kernel: Kernel, node: Node, cost: KernelCost) -> int:
+    """Bytes of the arena that the kernel wants beside operands and results; a result in place gives its own back."""
+    taken = (node.optional_operand(index) for index in kernel.in_place)
+    in_place = any(value is not None and not value.is_constant and len(value.uses) == 1 for value in taken)
+    return cost.scratch_nbytes - (node.result.type.nbytes if in_place else 0)
+
+
+def _rank(cost: KernelCost, need_nbytes: int, objective: Objective) -> tuple[float, float, float]:
     if objective is Objective.SPEED:
-        return cost.instructions, cost.flash_nbytes, cost.scratch_nbytes
+        return cost.instructions, cost.flash_nbytes, need_nbytes
     if objective is Objective.FLASH:
-        return cost.flash_nbytes, cost.instructions, cost.scratch_nbytes
-    return cost.scratch_nbytes, cost.instructions, cost.flash_nbytes
+        return cost.flash_nbytes, cost.instructions, need_nbytes
+    return need_nbytes, cost.instructions, cost.flash_nbytes
 
 
 def _alternative(kernel: Kernel, refusal: str | None, cost: KernelCost | None, objective: Objective) -> Alternative:
