@@ -4,26 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from arenite import kernels as c_kernels
-from arenite._base.errors import UsageError
 from arenite._base.remarks import Remark
 from arenite.codegen.bundle import render
 from arenite.codegen.names import Names
 from arenite.driver.checks import check_runnable
 from arenite.driver.options import CompileOptions
 from arenite.driver.resolver import resolver_methods
+from arenite.driver.toolbox import Toolbox, default_toolbox
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph
 from arenite.ir.model import Model
-from arenite.lower import kernels
 from arenite.lower.lower import lower
 from arenite.lower.program import Program
 from arenite.lower.select import Objective
-from arenite.ops import core_registry
 from arenite.passes.differential import Differential
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.pipeline import PassRow, run_pipeline
-from arenite.passes.presets import default_passes
 from arenite.targets import Target, get, load_board
 
 Step = Callable[[str], None]
@@ -76,7 +72,7 @@ def find_target(name: str) -> Target:
     return load_board(Path(name)) if name.endswith(".toml") else get(name)
 
 
-def build(model: Model, options: CompileOptions, step: Step) -> Build:
+def build(model: Model, options: CompileOptions, step: Step, toolbox: Toolbox | None = None) -> Build:
     """Optimise, lower and print a model. The model itself stays as it is.
 
     Raises:
@@ -85,34 +81,23 @@ def build(model: Model, options: CompileOptions, step: Step) -> Build:
         UsageError: unknown target.
     """
     target = find_target(options.target)
-    if target.cannot_build and target.isa != "host":
-        raise UsageError(f"cannot compile for {target.name}: {target.cannot_build}")
-    registry = core_registry()
-    check_runnable(model, registry)
+    tools = toolbox if toolbox is not None else default_toolbox()
+    check_runnable(model, tools.registry)
     step("optimising the graph")
     graph = clone_graph(model.graph)
     instruments = (VerifyGraph(), Differential(n_random=1, edges=False))
-    result = run_pipeline(graph, default_passes(), registry, instruments=instruments)
+    result = run_pipeline(graph, tools.passes, tools.registry, instruments=instruments)
     step("choosing kernels, planning memory")
     limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")
     program = lower(
         graph,
-        registry,
-        kernels(),
+        tools.registry,
+        tools.kernels,
         name=options.name or model.name,
         objective=Objective(options.objective),
         ram_limit=limit,
     )
     step("writing C")
-    texts = render(
-        program,
-        {info.symbol: info for info in c_kernels.manifests()},
-        _read_header,
-        resolver_methods=resolver_methods(model.graph),
-    )
+    texts = render(program, tools.kernels.manifests, tools.read_header, resolver_methods=resolver_methods(model.graph))
     files = {name: text.encode() for name, text in texts.items()}
     return Build(model, options, target, graph, program, result.rows, result.remarks, files)
-
-
-def _read_header(name: str) -> str:
-    return (c_kernels.include_dir() / name).read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ from arenite._base.remarks import Remark
 from arenite.driver.build import Build, build
 from arenite.driver.load import load_model
 from arenite.driver.options import CompileOptions
+from arenite.driver.toolbox import default_toolbox
 from arenite.lower.program import KernelCall
-from arenite.passes.presets import default_passes
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def explain_model(path: Path, *, node: str | None, pass_name: str | None, target
         UsageError: no such node or pass; the nearest names are suggested.
         AreniteError: the model cannot be compiled.
     """
-    passes = [each.name for each in default_passes()]
+    passes = [each.name for each in default_toolbox().passes]
     if pass_name is not None and pass_name not in passes:
         raise UsageError(f"no pass is called '{pass_name}'{_nearest(pass_name, passes)}; see 'arenite passes'")
     model = load_model(path)

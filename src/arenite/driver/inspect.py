@@ -6,11 +6,11 @@ from pathlib import Path
 
 from arenite._base.dtypes import DType
 from arenite.driver.load import load_model
+from arenite.driver.toolbox import default_toolbox
 from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, Registry
 from arenite.ir.printer import print_graph
 from arenite.ir.verifier import unsupported, verify
-from arenite.ops import core_registry
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def inspect_model(path: Path) -> Inspection:
     """
     model = load_model(path)
     graph = model.graph
-    registry = core_registry()
+    registry = default_toolbox().registry
     problems = unsupported(graph, registry) or verify(graph, registry)
     inner = [value for node in graph.nodes for value in node.results]
     return Inspection(

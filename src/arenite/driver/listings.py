@@ -1,9 +1,7 @@
 """What there is: targets, operators, passes; as rows of text."""
 
+from arenite.driver.toolbox import default_toolbox
 from arenite.ir.opdef import OpDef
-from arenite.lower import kernels
-from arenite.ops import core_registry
-from arenite.passes.presets import default_passes
 from arenite.targets import table
 
 
@@ -21,7 +19,7 @@ def list_targets() -> list[dict[str, str]]:
 
 
 def list_ops() -> list[dict[str, str]]:
-    available = kernels()
+    available = default_toolbox().kernels
     return [
         {
             "op": definition.name,
@@ -29,7 +27,7 @@ def list_ops() -> list[dict[str, str]]:
             "requires": "; ".join(constraint.text for constraint in definition.constraints) or "nothing more",
             "what": _summary(definition),
         }
-        for definition in core_registry().values()
+        for definition in default_toolbox().registry.values()
     ]
 
 
@@ -40,7 +38,7 @@ def list_passes() -> list[dict[str, str]]:
             "equivalence": str(each.equivalence),
             "may say": ", ".join(reason.slug for reason in each.reasons),
         }
-        for each in default_passes()
+        for each in default_toolbox().passes
     ]
 
 

@@ -3,13 +3,14 @@
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from arenite import kernels as c_kernels
 from arenite._base.errors import ToolError
 from arenite.driver.build import Build, Step
+from arenite.driver.options import ObjectiveName
 from arenite.lower.program import Port
 from arenite.targets import Target
 from arenite.toolchain import Compiler, firmware_compiler
@@ -136,12 +137,12 @@ def zero_point_input(port: Port) -> np.ndarray[tuple[int, ...], np.dtype[np.gene
     return np.full(port.shape, port.zero_point or 0, port.dtype.numpy)
 
 
-def full_build_nbytes(target: Target, compiler: Compiler, objective: str) -> int:
+def full_build_nbytes(target: Target, compiler: Compiler, objective: ObjectiveName) -> int:
     """Bytes of code of a firmware that links every kernel; kept between runs, since it depends on no model."""
     from arenite.toolchain.cross import build_firmware, firmware_arguments  # noqa: PLC0415 - needs the sim extra
     from arenite.toolchain.elf import section_sizes  # noqa: PLC0415 - needs the sim extra
 
-    optimize = "flash" if objective == "flash" else "speed"
+    optimize: Literal["flash", "speed"] = "flash" if objective == "flash" else "speed"
     sources = sorted(c_kernels.source_dir().glob("*.c"))
     headers = sorted(c_kernels.include_dir().glob("*.h"))
     key = content_key([compiler.version(), *firmware_arguments(compiler, target, optimize)], [*sources, *headers])

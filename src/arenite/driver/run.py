@@ -15,10 +15,10 @@ from arenite.driver.build import build, find_target
 from arenite.driver.checks import check_runnable
 from arenite.driver.load import load_model, port_names
 from arenite.driver.options import CompileOptions
+from arenite.driver.toolbox import default_toolbox
 from arenite.interp.interpreter import Interpreter
 from arenite.ir.graph import Value
 from arenite.ir.model import Model
-from arenite.ops import core_registry
 
 Array = npt.NDArray[np.generic]
 EngineName = Literal["interpreter", "native", "simulator"]
@@ -35,7 +35,7 @@ class InterpreterEngine:
     """The model as it was read: no passes."""
 
     def __init__(self, model: Model) -> None:
-        registry = core_registry()
+        registry = default_toolbox().registry
         check_runnable(model, registry)
         self._interpreter = Interpreter(model.graph, registry)
 
