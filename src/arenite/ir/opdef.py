@@ -178,6 +178,7 @@ class OpDef:
     constraints: tuple[Constraint, ...] = ()
     fold: Evaluate | None = None  # when folding differs from evaluating
     variadic_results: bool = False
+    n_results: tuple[int, int] | None = None  # fewest and most, where not every node has all of result_names
 
     def has(self, trait: Trait) -> bool:
         return trait in self.traits

@@ -250,7 +250,11 @@ def _operand_problems(node: Node, definition: OpDef) -> Iterator[str]:
     if variadic and not expected[-1].optional and any(value is None for value in found[len(expected) :]):
         yield f"a value of '{expected[-1].name}' is absent"
     given, named = len(node.results), len(definition.result_names)
-    if given < named if definition.variadic_results else given != named:
+    if definition.n_results is not None:
+        fewest, most = definition.n_results
+        if not fewest <= given <= most:
+            yield f"gives between {fewest} and {most} results, found {given}"
+    elif given < named if definition.variadic_results else given != named:
         names = ", ".join(definition.result_names)
         least = "at least " if definition.variadic_results else ""
         yield f"gives {least}{_count(named, 'result')} ({names}), found {given}"
