@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from arenite._base.dtypes import DType
-from arenite.formats.tflite.flat import EnumKind, Record, Schema
+from arenite.formats.tflite.flat import EnumKind, Record, Table
 from arenite.ir.attrs import Attrs, AttrValue
 from arenite.ir.opdef import OpCall
 
@@ -20,7 +20,7 @@ class OptionMap:
     attr: str
     options: tuple[str, ...]
     read: Callable[[Record], AttrValue]
-    write: Callable[[Schema, AttrValue], dict[str, object]]
+    write: Callable[[Table, AttrValue], dict[str, object]]
 
 
 def same(attr: str, option: str | None = None) -> OptionMap:
@@ -32,7 +32,7 @@ def same(attr: str, option: str | None = None) -> OptionMap:
 def pair(attr: str, first: str, second: str) -> OptionMap:
     """Two integers that are one tuple for us."""
 
-    def write(_: Schema, value: AttrValue) -> dict[str, object]:
+    def write(_: Table, value: AttrValue) -> dict[str, object]:
         assert isinstance(value, tuple)
         return {first: value[0], second: value[1]}
 
@@ -42,7 +42,7 @@ def pair(attr: str, first: str, second: str) -> OptionMap:
 def integers(attr: str, option: str) -> OptionMap:
     """A vector of int32, or None."""
 
-    def write(_: Schema, value: AttrValue) -> dict[str, object]:
+    def write(_: Table, value: AttrValue) -> dict[str, object]:
         return {option: None if value is None else np.array(value, np.int32)}
 
     return OptionMap(attr, (option,), lambda r: r.integers(option) if r.has(option) else None, write)
@@ -52,18 +52,15 @@ def choice(attr: str, option: str, kind: type[Enum]) -> OptionMap:
     """An enum whose member names are TFLite's labels. Reading raises ValueError for an unknown value."""
 
     def read(record: Record) -> AttrValue:
-        field = record.table.field(option)
-        assert isinstance(field.kind, EnumKind)
-        label = field.kind.label(record.integer(option))
+        label = _enum_of(record.table, option).label(record.integer(option))
         if isinstance(label, int) or label not in kind.__members__:
             known = ", ".join(kind.__members__)
             raise ValueError(f"option {option}: expected one of {known}, found {label}")
         return kind[label]
 
-    def write(schema: Schema, value: AttrValue) -> dict[str, object]:
+    def write(table: Table, value: AttrValue) -> dict[str, object]:
         assert isinstance(value, kind)
-        enums = {"Padding": "Padding", "Activation": "ActivationFunctionType"}
-        return {option: schema.enums[enums.get(kind.__name__, kind.__name__)].value(value.name)}
+        return {option: _enum_of(table, option).value(value.name)}
 
     return OptionMap(attr, (option,), read, write)
 
@@ -104,11 +101,11 @@ class Codec:
         """
         return self.attrs(**{item.attr: item.read(options) for item in self.maps})
 
-    def encode(self, schema: Schema, attrs: Attrs) -> dict[str, object]:
-        """Values of the options."""
+    def encode(self, table: Table, attrs: Attrs) -> dict[str, object]:
+        """Values of the options, which are of the kind `table`."""
         values: dict[str, object] = {}
         for item in self.maps:
-            values.update(item.write(schema, cast("AttrValue", getattr(attrs, item.attr))))
+            values.update(item.write(table, cast("AttrValue", getattr(attrs, item.attr))))
         return values
 
     def inexpressible(self, options: Record) -> str | None:
@@ -129,6 +126,12 @@ def by_dtype(operand: int = 0, **versions: int) -> MinVersion:
         return 1 if found is None else table.get(found.dtype, 1)
 
     return version
+
+
+def _enum_of(table: Table, option: str) -> EnumKind:
+    kind = table.field(option).kind
+    assert isinstance(kind, EnumKind)
+    return kind
 
 
 def _plain(value: object) -> AttrValue:

@@ -186,7 +186,7 @@ class SubgraphWriter:
         if codec.options is not None and (facts is None or facts.has_options):
             table = self._schema.tables[codec.options]
             kept = {} if facts is None else stored_options(table, facts.options)
-            options = Record(table, kept | codec.encode(self._schema, node.attrs))
+            options = Record(table, kept | codec.encode(table, node.attrs))
         version = codec.min_version(OpCall.of(node)) if facts is None else facts.version
         builtin = self._schema.enums["BuiltinOperator"].value(codec.builtin)
         return {
