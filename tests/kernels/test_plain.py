@@ -9,7 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from arenite._base.ctype import NUMPY_OF_CTYPE
+from arenite._base.dtypes import DType
 from arenite.ir.opdef import OpCall, OpError
+from arenite.ir.types import Quantization
 from arenite.lower import kernels
 from arenite.lower.kernel import Kernel, OperandRef, Prepared, PreparedConstant, ResultRef
 from kernels.host import call as call_c
@@ -108,3 +110,13 @@ def test_in_place(kind: str, data: st.DataObject) -> None:
             result = operands[index].reshape(-1).view(expected.dtype)
             call_c(kernel.info, prepared.params, arguments_of(kernel, prepared, tuple(operands), result))
             np.testing.assert_array_equal(result, expected.reshape(-1), kernel.variant)
+
+
+GLITCHES = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 1e9, -1e9, 2147483648.0, -2147483904.0], np.float32)
+
+
+@pytest.mark.parametrize("how", ["reference", pytest.param("gcc", marks=pytest.mark.gcc)])
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.UINT8])
+def test_quantize_of_glitches(dtype: DType, how: str) -> None:
+    for zero_point in dtype.limits:
+        agree(Plain("quantize", (GLITCHES,), (None, Quantization.per_tensor(1e-3, zero_point)), dtype), how)

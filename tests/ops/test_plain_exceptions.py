@@ -54,13 +54,11 @@ def test_logistic_with_a_foreign_scale_is_rounded_from_double() -> None:
 def test_quantize_saturates() -> None:
     """TFLM converts to int32 first, where these are undefined in C."""
     x = np.array([[np.inf, -np.inf, np.nan, 3e38, -3e38, 1e9, -1e9, 2147483648.0, -2147483904.0]], np.float32)
-    expected = {
-        DType.INT8: [127, -128, -128, 127, -128, 127, -128, 127, -128],
-        DType.UINT8: [255, 0, 0, 255, 0, 255, 0, 255, 0],
-    }
-    for dtype, codes in expected.items():
-        for zero_point in dtype.limits:
+    for dtype in (DType.INT8, DType.UINT8, DType.INT16):
+        low, high = dtype.limits
+        for zero_point in (low, 5, high):
             case = Plain("quantize", (x,), (None, Quantization.per_tensor(1e-3, zero_point)), dtype)
+            codes = [high, low, zero_point, high, low, high, low, high, low]
             np.testing.assert_array_equal(case.evaluate(), [codes])
 
 

@@ -15,6 +15,14 @@ LOOPS = 4
 """Dimensions that the pad kernel walks over, the row of bytes included."""
 
 
+def _pad_element(call: OpCall) -> bytes | None:
+    """The bytes of the element that padding is made of; None when the network computes it (operand 2 of padv2)."""
+    if not call.has(2):
+        return np.array(pad_value(call), call.operand(0).dtype.numpy).tobytes()
+    value = call.constant(2)
+    return None if value is None else value.tobytes()
+
+
 def _padded_runs(call: OpCall) -> list[tuple[int, int, int]]:
     """(size, bytes before, bytes after), outermost first; the last size is in bytes.
 
@@ -35,6 +43,8 @@ def _padded_runs(call: OpCall) -> list[tuple[int, int, int]]:
 
 
 def _prepare_pad(call: OpCall) -> tuple[Prepared, ...]:
+    element = _pad_element(call)
+    assert element is not None, "a constraint asks for a constant"
     runs = _padded_runs(call)
     runs = [(1, 0, 0)] * (LOOPS - len(runs)) + runs
     params: Filled = {
@@ -42,7 +52,7 @@ def _prepare_pad(call: OpCall) -> tuple[Prepared, ...]:
         "row_nbytes": runs[-1][0],
         "before_nbytes": tuple(before for _, before, _ in runs),
         "after_nbytes": tuple(after for _, _, after in runs),
-        "value": pad_value(call).tobytes()[0],
+        "value": element[0],
     }
     return (Prepared(params, {"input": _bytes_of(call, 0), "output": ResultRef()}),)
 
@@ -78,8 +88,10 @@ def _few_runs(call: OpCall) -> bool | str:
 
 
 def _padded_with_equal_bytes(call: OpCall) -> bool | str:
-    value = pad_value(call)
-    return len(set(value.tobytes())) == 1 or f"{value} in {call.operand(0)}"
+    element = _pad_element(call)
+    if element is None:
+        return "a value that the network computes"
+    return len(set(element)) == 1 or f"{list(element)} for {call.operand(0)}"
 
 
 def _prepare_concatenation(call: OpCall) -> tuple[Prepared, ...]:
@@ -115,7 +127,9 @@ def _pad_kernel(op: str) -> Kernel:
         "rows",
         PAD,
         (
-            Constraint("the padding is made of equal bytes: elements of one byte, or zeros", _padded_with_equal_bytes),
+            Constraint(
+                "padding is made of equal bytes, known now: elements of one byte, or zeros", _padded_with_equal_bytes
+            ),
             Constraint(
                 f"after merging dimensions without padding into those around them, at most {LOOPS} are left",
                 _few_runs,

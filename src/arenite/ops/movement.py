@@ -1,4 +1,4 @@
-"""Ops that move bytes: reshape, pad, padv2, concatenation."""
+"""Ops that move bytes: reshape, pad, concatenation."""
 
 import math
 from collections.abc import Sequence
@@ -88,26 +88,13 @@ def pad_amounts(call: OpCall) -> tuple[tuple[int, int], ...]:
     return tuple((int(before), int(after)) for before, after in paddings)
 
 
-def pad_value(call: OpCall) -> np.generic:
-    """The element that padding is made of: padv2's operand 2, else the stored value that stands for 0.
-
-    Raises:
-        OpError: operand 2 is not one constant element of the input's dtype.
-    """
-    dtype, quantization = call.results[0].dtype.numpy, call.results[0].quantization
-    if call.has(2):
-        value = call.constant(2)
-        if value is None or value.size != 1 or value.dtype != dtype:
-            raise OpError(f"the value (operand 2) must be one constant {dtype}, found {call.operand(2)}")
-        element: np.generic = value.reshape(-1)[0]
-        return element
-    per_tensor = quantization is not None and quantization.is_per_tensor
-    stored: np.generic = np.array([quantization.zero_point if quantization and per_tensor else 0], dtype)[0]
-    return stored
+def pad_value(call: OpCall) -> int:
+    """The stored value that stands for 0."""
+    quantization = call.results[0].quantization
+    return quantization.zero_point if quantization is not None and quantization.is_per_tensor else 0
 
 
 def _infer_pad(call: OpCall) -> tuple[TensorType, ...]:
-    pad_value(call)
     pairs = zip(static_dims(call, 0, "the input"), pad_amounts(call), strict=True)
     return (declared_result(call, tuple(before + dim + after for dim, (before, after) in pairs)),)
 
@@ -159,12 +146,6 @@ def _paddings_are_constant(call: OpCall) -> bool | str:
     return call.constant(1) is not None or "paddings that the network computes"
 
 
-def _value_is_alike(call: OpCall) -> bool | str:
-    source, value = call.operand(0), call.operand(2)
-    alike = (source.dtype, source.quantization) == (value.dtype, value.quantization)
-    return alike or f"{source} and {value}"
-
-
 def _all_alike(call: OpCall) -> bool | str:
     result = call.results[0]
     for index, tensor in enumerate(call.operands):
@@ -184,29 +165,6 @@ def _no_activation(call: OpCall) -> bool | str:
 _TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC})
 
 
-def _padding(name: str, summary: str, operands: tuple[Operand, ...], more: tuple[Constraint, ...]) -> OpDef:
-    return OpDef(
-        name=name,
-        summary=summary,
-        attrs=Attrs,
-        operands=operands,
-        result_names=("output",),
-        traits=_TRAITS,
-        infer=_infer_pad,
-        evaluate_float=_pad,
-        evaluate_quantized=_pad,
-        cost=_bytes_moved,
-        quantization=QuantizationRule(same_scale=True, untouched=(1,)),
-        canonicalize=NotApplicable("it has no attributes"),
-        constraints=(
-            RESULT_HAS_OPERAND_DTYPE,
-            SAME_QUANTIZATION,
-            Constraint("the paddings are constant", _paddings_are_constant),
-            *more,
-        ),
-    )
-
-
 OPS: tuple[OpDef, ...] = (
     OpDef(
         name="reshape",
@@ -223,17 +181,24 @@ OPS: tuple[OpDef, ...] = (
         canonicalize=_canonical_reshape,
         constraints=(RESULT_HAS_OPERAND_DTYPE, SAME_QUANTIZATION),
     ),
-    _padding(
-        "pad",
-        "The input with zeros (as stored: zero points) before and after, in each dimension.",
-        (Operand("input"), Operand("paddings")),
-        (),
-    ),
-    _padding(
-        "padv2",
-        "The input with copies of one constant element before and after, in each dimension.",
-        (Operand("input"), Operand("paddings"), Operand("value")),
-        (Constraint("input and value have the same dtype, scale and zero point", _value_is_alike),),
+    OpDef(
+        name="pad",
+        summary="The input with zeros (as stored: zero points) before and after, in each dimension.",
+        attrs=Attrs,
+        operands=(Operand("input"), Operand("paddings")),
+        result_names=("output",),
+        traits=_TRAITS,
+        infer=_infer_pad,
+        evaluate_float=_pad,
+        evaluate_quantized=_pad,
+        cost=_bytes_moved,
+        quantization=QuantizationRule(same_scale=True, untouched=(1,)),
+        canonicalize=NotApplicable("it has no attributes"),
+        constraints=(
+            RESULT_HAS_OPERAND_DTYPE,
+            SAME_QUANTIZATION,
+            Constraint("the paddings are constant", _paddings_are_constant),
+        ),
     ),
     OpDef(
         name="concatenation",

@@ -21,14 +21,14 @@ def quantize_real(
 
     TFLite's AffineQuantize, with the division in the precision of `values` and halves rounded away from zero.
     Values beyond 32 bits saturate (TFLM converts them to int32 first, which C leaves undefined); NaN becomes the
-    lowest code.
+    zero point.
     """
     scale = np.asarray(_along(quantization.scales, quantization, values.ndim), values.dtype)
     zero_point = _along(quantization.zero_points, quantization, values.ndim)
     with np.errstate(over="ignore", invalid="ignore"):
         stored = round_half_away(values / scale) + zero_point
     low, high = dtype.limits
-    return np.clip(np.where(np.isnan(stored), low, stored), low, high).astype(dtype.numpy)
+    return np.clip(np.where(np.isnan(stored), zero_point, stored), low, high).astype(dtype.numpy)
 
 
 def dequantize_stored(values: npt.NDArray[np.generic], quantization: Quantization) -> npt.NDArray[np.float32]:

@@ -11,13 +11,14 @@ typedef struct {
     int32_t high;
 } arenite_quantize_f32_8_params;
 
-/* round(real / scale) + zero_point, halves away from zero, saturating; NaN becomes `low`. */
+/* round(real / scale) + zero_point, halves away from zero, saturating; NaN becomes the zero point. */
 ARENITE_INLINE uint8_t arenite_quantize_f32_8_element(const arenite_quantize_f32_8_params *params,
                                                       float real) {
     const float quotient = real / params->scale;
     /* Compared before it is converted: C leaves the conversion of what does not fit undefined. */
     if (!(quotient > (float)(params->low - params->zero_point))) {
-        return (uint8_t)params->low;
+        const int32_t is_nan = quotient != quotient;
+        return (uint8_t)(is_nan ? params->zero_point : params->low);
     }
     if (quotient >= (float)(params->high - params->zero_point)) {
         return (uint8_t)params->high;
