@@ -1,6 +1,5 @@
 """Bytes of a buffer to the array of a constant, and back."""
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -76,7 +75,7 @@ def _unpack_int4(data: Bytes, nelem: int) -> Array:
     signed = data.view(np.int8)
     nibbles[0::2] = (signed << 4) >> 4
     nibbles[1::2] = signed >> 4
-    return nibbles[:nelem].astype(ml_dtypes.int4)
+    return nibbles[:nelem].astype(DType.INT4.numpy)
 
 
 def _pack_int4(flat: Array) -> Bytes:
