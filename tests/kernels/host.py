@@ -1,6 +1,7 @@
 """Calls C kernels on this computer: the library of all generic entries, and a caller that follows the manifest."""
 
 import ctypes
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,10 +18,12 @@ from arenite.toolchain import cached_host_library, host_compiler
 
 Arguments = Mapping[str, "npt.NDArray[np.generic] | None"]
 
-# Undefined behaviour stops the test process with a message; the sanitizer that needs a runtime library preloaded
-# (addresses) is replaced by guard bytes around every array.
+# Undefined behaviour stops the test process. The address sanitizer's runtime library must be loaded before Python's own
+# allocations: test_sanitized starts a process that has it; elsewhere guard bytes around every array stand in for it.
+ADDRESS_SANITIZER = os.environ.get("ARENITE_SANITIZE") == "address"
+_SANITIZERS = "address,undefined" if ADDRESS_SANITIZER else "undefined"
 _FLAGS: dict[str, tuple[str, ...]] = {
-    "gcc": ("-O2", "-fsanitize=undefined", "-fno-sanitize-recover=all"),
+    "gcc": ("-O2", f"-fsanitize={_SANITIZERS}", "-fno-sanitize-recover=all"),
     "clang": ("-O2", "-fsanitize=undefined", "-fsanitize-trap=undefined"),
 }
 _CTYPES: dict[str, type[Any]] = {
@@ -33,7 +36,7 @@ _CTYPES: dict[str, type[Any]] = {
     "int64_t": ctypes.c_int64,
     "float": ctypes.c_float,
 }
-_GUARD_NBYTES = 64
+_GUARD_NBYTES = 0 if ADDRESS_SANITIZER else 64
 _GUARD = 0xA5
 _WRITTEN = (Role.OUTPUT, Role.SCRATCH)
 
@@ -111,7 +114,7 @@ def call(info: KernelInfo, params: Mapping[str, ParamValue], arguments: Argument
         array = arguments[argument.name]
         if array is not None:
             _check_guards(guarded[argument.name], argument.name)
-            inside = guarded[argument.name][_GUARD_NBYTES:-_GUARD_NBYTES].view(array.dtype)
+            inside = guarded[argument.name][_GUARD_NBYTES : _GUARD_NBYTES + array.nbytes].view(array.dtype)
             if argument.role in _WRITTEN:
                 array[:] = inside
             elif id(guarded[argument.name]) not in written:
@@ -130,4 +133,4 @@ def _guarded(array: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
 
 def _check_guards(guarded: npt.NDArray[np.uint8], name: str) -> None:
     assert (guarded[:_GUARD_NBYTES] == _GUARD).all(), f"the kernel wrote before {name}"
-    assert (guarded[-_GUARD_NBYTES:] == _GUARD).all(), f"the kernel wrote behind {name}"
+    assert (guarded[len(guarded) - _GUARD_NBYTES :] == _GUARD).all(), f"the kernel wrote behind {name}"

@@ -27,24 +27,19 @@ typedef struct {
     int32_t clamp_high;
 } arenite_depthwise_conv2d_s8_params;
 
-/* The sum over the taps of one result that lie inside the image; `weights` are the channel's. */
-ARENITE_INLINE uint32_t arenite_depthwise_conv2d_s8_sum(const arenite_depthwise_conv2d_s8_params *params,
-                                                        const int8_t *plane, const int8_t *weights,
-                                                        int32_t top, int32_t left) {
-    const int32_t zero_point = params->input_zero_point, channels = params->input_channels;
-    uint32_t sum = 0;
-    for (int32_t ky = 0, y = top; ky < params->filter_height; ++ky, y += params->dilation_height) {
-        if (y >= 0 && y < params->input_height) {
-            const int8_t *row = plane + y * params->input_width * channels;
-            for (int32_t kx = 0, x = left; kx < params->filter_width; ++kx, x += params->dilation_width) {
-                if (x >= 0 && x < params->input_width) {
-                    sum += (uint32_t)((row[x * channels] - zero_point) * weights[kx]);
-                }
-            }
-        }
-        weights += params->filter_width;
-    }
-    return sum;
+/* Along one dimension, the taps [first, last) of a window that lie inside the image. */
+typedef struct {
+    int32_t first;
+    int32_t last;
+} arenite_depthwise_conv2d_s8_taps;
+
+ARENITE_INLINE arenite_depthwise_conv2d_s8_taps arenite_depthwise_conv2d_s8_inside(int32_t start,
+                                                                                   int32_t size, int32_t taps,
+                                                                                   int32_t dilation) {
+    const int32_t first = start < 0 ? (dilation - 1 - start) / dilation : 0;
+    const int32_t last = start < size ? (size - start + dilation - 1) / dilation : 0;
+    const arenite_depthwise_conv2d_s8_taps inside = {first, last < taps ? last : taps};
+    return inside;
 }
 
 /* Weights are [channels * multiplier][filter_height][filter_width]; biases are the model's own. */
@@ -52,21 +47,43 @@ ARENITE_INLINE void arenite_depthwise_conv2d_s8_core(const arenite_depthwise_con
                                                      const int8_t *input, const int8_t *weights,
                                                      const int32_t *biases, const int32_t *multipliers,
                                                      const int8_t *shifts, int8_t *output) {
-    const int32_t image_nelem = params->input_height * params->input_width * params->input_channels;
+    const int32_t row_nelem = params->input_width * params->input_channels;
+    const int32_t x_step = params->dilation_width * params->input_channels;
+    const int32_t y_step = params->dilation_height * row_nelem;
     const int32_t taps = params->filter_height * params->filter_width;
+    const int32_t zero_point = params->input_zero_point;
     int8_t *target = output;
-    for (int32_t batch = 0; batch < params->batches; ++batch, input += image_nelem) {
+    for (int32_t batch = 0; batch < params->batches; ++batch, input += row_nelem * params->input_height) {
         for (int32_t y = 0; y < params->output_height; ++y) {
             const int32_t top = y * params->stride_height - params->pad_top;
+            const arenite_depthwise_conv2d_s8_taps rows = arenite_depthwise_conv2d_s8_inside(
+                top, params->input_height, params->filter_height, params->dilation_height);
             for (int32_t x = 0; x < params->output_width; ++x) {
                 const int32_t left = x * params->stride_width - params->pad_left;
+                const arenite_depthwise_conv2d_s8_taps columns = arenite_depthwise_conv2d_s8_inside(
+                    left, params->input_width, params->filter_width, params->dilation_width);
+                const int32_t skipped = rows.first * params->filter_width + columns.first;
+                const int32_t corner =
+                    (top + rows.first * params->dilation_height) * row_nelem +
+                    (left + columns.first * params->dilation_width) * params->input_channels;
                 int32_t o = 0;
                 for (int32_t c = 0; c < params->input_channels; ++c) {
                     for (int32_t m = 0; m < params->multiplier; ++m, ++o) {
-                        const uint32_t sum =
-                            arenite_depthwise_conv2d_s8_sum(params, input + c, weights + o * taps, top, left);
-                        *target++ = (int8_t)arenite_requantize_wide((int32_t)(sum + (uint32_t)biases[o]),
-                                                                    multipliers[o], shifts[o],
+                        const int8_t *row_weights = weights + o * taps + skipped;
+                        int32_t at = corner + c;
+                        uint32_t sum = (uint32_t)biases[o];
+                        for (int32_t ky = rows.first; ky < rows.last; ++ky) {
+                            const int8_t *w = row_weights;
+                            int32_t tap = at;
+                            ARENITE_AS_WRITTEN
+                            for (int32_t n = columns.last - columns.first; n > 0; --n) {
+                                sum += (uint32_t)((input[tap] - zero_point) * *w++);
+                                tap += x_step;
+                            }
+                            row_weights += params->filter_width;
+                            at += y_step;
+                        }
+                        *target++ = (int8_t)arenite_requantize_wide((int32_t)sum, multipliers[o], shifts[o],
                                                                     params->output_zero_point);
                     }
                 }
