@@ -12,10 +12,12 @@ from arenite._base.ctype import NUMPY_OF_CTYPE
 from arenite._base.dtypes import DType
 from arenite.ir.opdef import OpCall, OpError
 from arenite.ir.types import Quantization
+from arenite.kernels.families.quant import RESCALE
 from arenite.lower import kernels
 from arenite.lower.kernel import Kernel, OperandRef, Prepared, PreparedConstant, ResultRef
+from arenite.ops.activation import PROBABILITY_INT16
 from kernels.host import call as call_c
-from plain_cases import INT8_CASES, Plain
+from plain_cases import INT8_CASES, Plain, requantize_cases, softmax_cases
 
 AnyArray = npt.NDArray[Any]
 KERNELS = kernels()
@@ -110,6 +112,20 @@ def test_in_place(kind: str, data: st.DataObject) -> None:
             result = operands[index].reshape(-1).view(expected.dtype)
             call_c(kernel.info, prepared.params, arguments_of(kernel, prepared, tuple(operands), result))
             np.testing.assert_array_equal(result, expected.reshape(-1), kernel.variant)
+
+
+WIDE_CASES = {
+    **{f"{source}_to_{result}": requantize_cases(DType(source), DType(result)) for source, result in RESCALE},
+    "softmax_to_int16": softmax_cases(PROBABILITY_INT16, DType.INT16),
+}
+
+
+@pytest.mark.gcc
+@pytest.mark.clang
+@pytest.mark.parametrize("kind", WIDE_CASES)
+@given(data=st.data(), how=st.sampled_from(("reference", "gcc", "clang")))
+def test_wide_types(kind: str, data: st.DataObject, how: str) -> None:
+    agree(data.draw(WIDE_CASES[kind]), how)
 
 
 GLITCHES = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 1e9, -1e9, 2147483648.0, -2147483904.0], np.float32)

@@ -4,7 +4,7 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite.ir.opdef import OpCall, Trait
-from arenite.kernels.families.activation import SOFTMAX_S8
+from arenite.kernels.families.activation import SOFTMAX_S8, SOFTMAX_S8_S16
 from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.lookup import lookup_kernel
@@ -23,8 +23,9 @@ def _prepare_softmax(call: OpCall) -> tuple[Prepared, ...]:
 
 def _softmax_reference(params: Params, arguments: Arguments) -> None:
     codes = array(arguments, "input").reshape(-1, integer(params, "depth"))
-    stored = softmax_stored(codes, array(arguments, "exponentials").astype(np.int64), 8)
-    array(arguments, "output")[:] = stored.reshape(-1)
+    output = array(arguments, "output")
+    stored = softmax_stored(codes, array(arguments, "exponentials").astype(np.int64), 8 * output.itemsize)
+    output[:] = stored.reshape(-1)
 
 
 def _softmax_cost(call: OpCall) -> KernelCost:
@@ -43,5 +44,14 @@ KERNELS: tuple[Kernel, ...] = (
         _softmax_cost,
         _softmax_reference,
         in_place=(0,),
+    ),
+    Kernel(
+        "softmax",
+        "table_16",
+        SOFTMAX_S8_S16,
+        (dtypes((DType.INT8,), DType.INT16),),
+        _prepare_softmax,
+        _softmax_cost,
+        _softmax_reference,
     ),
 )

@@ -3,15 +3,16 @@
 import numpy as np
 
 from arenite._base.dtypes import DType
+from arenite._base.fixedpoint import clamp, requantize
 from arenite.ir.opdef import Constraint, OpCall, OpDef, signature_text
 from arenite.ir.types import Quantization
-from arenite.kernels.families.quant import DEQUANTIZE_8_F32, LOOKUP_8_F32, QUANTIZE_F32_8
-from arenite.lower.common import Arguments, Filled, Given, Params, array, integer
+from arenite.kernels.families.quant import DEQUANTIZE_8_F32, LOOKUP_8_F32, QUANTIZE_F32_8, RESCALE
+from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.lookup import lookup_kernel, table_of
 from arenite.lower.program import ConstantKind
 from arenite.ops.constraints import per_tensor
-from arenite.ops.quant import OPS, dequantize_stored, quantize_real
+from arenite.ops.quant import OPS, dequantize_stored, quantize_real, requantize_scaling
 
 _BYTES = (DType.INT8, DType.UINT8)
 _TABLE_FROM_NELEM = 256
@@ -113,6 +114,42 @@ def _dequantize_table_cost(call: OpCall) -> KernelCost:
     return KernelCost(instructions=call.operand(0).nelem * 6, flash_nbytes=1024 + 40)
 
 
+def _prepare_rescale(call: OpCall) -> tuple[Prepared, ...]:
+    multiplier, shift = requantize_scaling(call)
+    params: Filled = {
+        "nelem": call.operand(0).nelem,
+        "from_zero_point": per_tensor(call.operand(0), "the input").zero_point,
+        "multiplier": multiplier,
+        "shift": shift,
+        "zero_point": per_tensor(call.results[0], "the result").zero_point,
+    }
+    return (Prepared(params, {"input": OperandRef(0), "output": ResultRef()}),)
+
+
+def _rescale_reference(params: Params, arguments: Arguments) -> None:
+    output = array(arguments, "output")
+    centred = array(arguments, "input").astype(np.int64) - integer(params, "from_zero_point")
+    scaled = requantize(centred, integer(params, "multiplier"), integer(params, "shift"))
+    output[:] = clamp(scaled + integer(params, "zero_point"), *DType.of(output.dtype).limits, output.dtype)
+
+
+def _rescale_cost(call: OpCall) -> KernelCost:
+    return KernelCost(instructions=call.operand(0).nelem * 20, flash_nbytes=100)
+
+
+def _rescale_kernel(source: str, result: str) -> Kernel:
+    return Kernel(
+        "quantize",
+        f"{source}_to_{result}",
+        RESCALE[source, result],
+        (dtypes((DType(source),), DType(result)),),
+        _prepare_rescale,
+        _rescale_cost,
+        _rescale_reference,
+        in_place=(0,) if source == result else (),
+    )
+
+
 _BYTE_TO_FLOAT = Constraint("the operand is int8 or uint8, the result float32", _byte_to_float)
 
 KERNELS: tuple[Kernel, ...] = (
@@ -126,6 +163,7 @@ KERNELS: tuple[Kernel, ...] = (
         _quantize_cost,
         _quantize_reference,
     ),
+    *(_rescale_kernel(source, result) for source, result in RESCALE),
     Kernel(
         "dequantize",
         "table",

@@ -12,16 +12,26 @@ LOOKUP_8 = KernelInfo(
         Argument("output", "uint8_t", Role.OUTPUT),
     ),
 )
+_SOFTMAX_FIELDS = (Field("rows"), Field("depth"))
+_SOFTMAX_INPUTS = (
+    Argument("input", "int8_t", Role.INPUT),
+    Argument("exponentials", "int32_t", Role.CONSTANT),
+)
+_SOFTMAX_HEADERS = ("arenite_fixedpoint.h", "arenite_port.h", "arenite_softmax.h")
+
 SOFTMAX_S8 = KernelInfo(
     "arenite_softmax_s8",
     "Softmax of rows, by a table of 256 exponentials.",
-    (Field("rows"), Field("depth")),
-    (
-        Argument("input", "int8_t", Role.INPUT),
-        Argument("exponentials", "int32_t", Role.CONSTANT),
-        Argument("output", "int8_t", Role.OUTPUT),
-    ),
-    ("arenite_fixedpoint.h", "arenite_port.h"),
+    _SOFTMAX_FIELDS,
+    (*_SOFTMAX_INPUTS, Argument("output", "int8_t", Role.OUTPUT)),
+    _SOFTMAX_HEADERS,
+)
+SOFTMAX_S8_S16 = KernelInfo(
+    "arenite_softmax_s8_s16",
+    "Softmax of rows with a 16-bit result, by a table of 256 exponentials.",
+    _SOFTMAX_FIELDS,
+    (*_SOFTMAX_INPUTS, Argument("output", "int16_t", Role.OUTPUT)),
+    _SOFTMAX_HEADERS,
 )
 
-KERNELS: tuple[KernelInfo, ...] = (LOOKUP_8, SOFTMAX_S8)
+KERNELS: tuple[KernelInfo, ...] = (LOOKUP_8, SOFTMAX_S8, SOFTMAX_S8_S16)

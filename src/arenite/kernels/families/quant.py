@@ -25,4 +25,29 @@ LOOKUP_8_F32 = KernelInfo(
     ),
 )
 
-KERNELS: tuple[KernelInfo, ...] = (QUANTIZE_F32_8, DEQUANTIZE_8_F32, LOOKUP_8_F32)
+
+def _rescale(source: str, result: str) -> KernelInfo:
+    return KernelInfo(
+        f"arenite_rescale_s{source}_s{result}",
+        f"int{source} to int{result} of another quantization.",
+        (Field("nelem"), Field("from_zero_point"), Field("multiplier"), Field("shift"), Field("zero_point")),
+        (Argument("input", f"int{source}_t", Role.INPUT), Argument("output", f"int{result}_t", Role.OUTPUT)),
+        ("arenite_fixedpoint.h", "arenite_port.h", "arenite_rescale.h"),
+    )
+
+
+RESCALE: dict[tuple[str, str], KernelInfo] = {
+    (f"int{source}", f"int{result}"): _rescale(source, result)
+    for source, result in (
+        ("8", "16"),
+        ("8", "32"),
+        ("16", "8"),
+        ("16", "16"),
+        ("16", "32"),
+        ("32", "8"),
+        ("32", "16"),
+    )
+}
+"""By the names of the operand's and the result's element type. From 8 to 8 bits a table does it."""
+
+KERNELS: tuple[KernelInfo, ...] = (QUANTIZE_F32_8, DEQUANTIZE_8_F32, LOOKUP_8_F32, *RESCALE.values())

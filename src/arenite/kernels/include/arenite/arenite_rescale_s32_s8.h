@@ -1,0 +1,8 @@
+#ifndef ARENITE_RESCALE_S32_S8_H
+#define ARENITE_RESCALE_S32_S8_H
+
+#include "arenite_rescale.h"
+
+ARENITE_RESCALE_KERNEL(arenite_rescale_s32_s8, int32_t, int8_t, INT8_MIN, INT8_MAX)
+
+#endif

@@ -1,0 +1,8 @@
+#ifndef ARENITE_RESCALE_S8_S16_H
+#define ARENITE_RESCALE_S8_S16_H
+
+#include "arenite_rescale.h"
+
+ARENITE_RESCALE_KERNEL(arenite_rescale_s8_s16, int8_t, int16_t, INT16_MIN, INT16_MAX)
+
+#endif

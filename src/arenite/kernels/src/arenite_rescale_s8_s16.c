@@ -1,0 +1,9 @@
+#include "arenite_rescale_s8_s16.h"
+
+void arenite_rescale_s8_s16_entry(const arenite_rescale_s8_s16_params *params, const int8_t *input,
+                                  int16_t *output);
+
+void arenite_rescale_s8_s16_entry(const arenite_rescale_s8_s16_params *params, const int8_t *input,
+                                  int16_t *output) {
+    arenite_rescale_s8_s16(params, input, output);
+}

@@ -1,0 +1,9 @@
+#include "arenite_rescale_s8_s32.h"
+
+void arenite_rescale_s8_s32_entry(const arenite_rescale_s8_s32_params *params, const int8_t *input,
+                                  int32_t *output);
+
+void arenite_rescale_s8_s32_entry(const arenite_rescale_s8_s32_params *params, const int8_t *input,
+                                  int32_t *output) {
+    arenite_rescale_s8_s32(params, input, output);
+}
