@@ -48,7 +48,7 @@ format: $(VENV)/dev.stamp
 	$(BIN)/clang-format -i $(C_FILES)
 
 docs: $(VENV)/dev.stamp
-	$(BIN)/python -m arenite.docs docs
+	$(BIN)/python docs/generate.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,93 @@
+"""Writes docs/ops.md and docs/remarks.md from the code: `python docs/generate.py` (or `make docs`)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from arenite.driver.toolbox import own_toolbox
+from arenite.ir.opdef import NotApplicable, OpDef, Trait
+
+FOLDER = Path(__file__).parent
+NOTICE = "<!-- Written by docs/generate.py from the code; change that, then run `make docs`. -->"
+
+
+def ops_page() -> str:
+    """Every operator of the core dialect: operands, what it requires, its kernels and what they require."""
+    return "\n".join(_ops_lines()) + "\n"
+
+
+def _ops_lines() -> Iterator[str]:
+    toolbox = own_toolbox()
+    yield "# Operators"
+    yield NOTICE
+    yield ""
+    yield (
+        f"{len(toolbox.registry)} operators. Their integer results are those of TFLite-Micro's reference kernels, byte for "
+        "byte; [numerics.md](numerics.md) lists the exceptions. `arenite ops` prints the same."
+    )
+    for name in sorted(toolbox.registry):
+        definition = toolbox.registry[name]
+        yield ""
+        yield f"## {name}"
+        yield ""
+        yield definition.summary.replace("\n", " ")
+        yield ""
+        yield f"- signature: `{_signature(definition)}`"
+        yield f"- meaning: {_meaning(definition)}"
+        yield from (f"- requires: {constraint.text}" for constraint in definition.constraints)
+        kernels = toolbox.kernels.of_op(name)
+        if definition.has(Trait.VIEW):
+            yield "- kernels: none, it moves no bytes"
+        for kernel in kernels:
+            wants = "; ".join(constraint.text for constraint in kernel.constraints) or "anything"
+            yield f"- kernel `{kernel.variant}` (`{kernel.info.symbol}`): takes {wants}"
+
+
+def _signature(definition: OpDef) -> str:
+    operands = ", ".join(
+        operand.name + ("..." if operand.variadic else "?" if operand.optional else "")
+        for operand in definition.operands
+    )
+    return f"{definition.name}({operands}) -> {', '.join(definition.result_names)}"
+
+
+def _meaning(definition: OpDef) -> str:
+    facets = {"float32": definition.evaluate_float, "quantized integers": definition.evaluate_quantized}
+    there = [what for what, facet in facets.items() if not isinstance(facet, NotApplicable)]
+    missing = [f"not on {what} ({facet.reason})" for what, facet in facets.items() if isinstance(facet, NotApplicable)]
+    return ", ".join([*there, *missing])
+
+
+def remarks_page() -> str:
+    """Every reason that a pass may give."""
+    return "\n".join(_remarks_lines()) + "\n"
+
+
+def _remarks_lines() -> Iterator[str]:
+    yield "# Remarks"
+    yield NOTICE
+    yield ""
+    yield (
+        "Each candidate that a pass looks at ends as passed or missed, with one of these reasons. `arenite explain MODEL` "
+        "prints them, report.json and report.html hold them."
+    )
+    for each in own_toolbox().passes:
+        yield ""
+        yield f"## {each.name}"
+        yield ""
+        yield f"{each.summary} Promise: {each.equivalence}."
+        yield ""
+        yield "| reason | what it says |"
+        yield "|---|---|"
+        yield from (f"| `{reason.slug}` | {reason.template.replace('|', chr(92) + '|')} |" for reason in each.reasons)
+
+
+PAGES = {"ops.md": ops_page, "remarks.md": remarks_page}
+
+
+def main() -> None:
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
