@@ -16,6 +16,9 @@ from arenite.ir.pattern import Mismatch
 from arenite.passes.base import Pass, Work
 
 FOLDED = Reason("folded", "{subject} has constant operands, so it was computed now ({gained} bytes for {freed})")
+KNOWN_TYPE = Reason(
+    "known-type", "{subject} depends on the types of its operands alone, so it was computed now ({gained} bytes)"
+)
 NOT_CONSTANT = Reason("not-constant", "{subject} depends on %{value}, which is not constant")
 STATE = Reason("state", "{subject} depends on %{value}, which is state and changes")
 NO_OPERANDS = Reason("no-operands", "{subject} has no operands, so there is nothing to compute it from")
@@ -60,6 +63,7 @@ class Fold(Pass):
     summary: ClassVar[str] = "Computes now what depends on constants only."
     reasons: ClassVar[tuple[Reason, ...]] = (
         FOLDED,
+        KNOWN_TYPE,
         NOT_CONSTANT,
         STATE,
         NO_OPERANDS,
@@ -79,7 +83,7 @@ class Fold(Pass):
         for node in work.graph.nodes:
             candidate = work.consider(node)
             # Size comes before stability, since it needs no computation and bounds the one that follows.
-            refused = _operands(node) or _purity(node, work) or self._size(node)
+            refused = _operands(node, work) or _purity(node, work) or self._size(node)
             if refused is None:
                 results = _compute(node, work)
                 refused = results if isinstance(results, Mismatch) else _stability(node, results)
@@ -87,7 +91,10 @@ class Fold(Pass):
                 candidate.missed(refused.reason, **refused.arguments)
                 continue
             assert not isinstance(results, Mismatch)
-            candidate.passed(FOLDED, gained=_nbytes(node.results), freed=_freed(node))
+            if _of_types(node, work):
+                candidate.passed(KNOWN_TYPE, gained=_nbytes(node.results))
+            else:
+                candidate.passed(FOLDED, gained=_nbytes(node.results), freed=_freed(node))
             _replace(node, results, work)
 
     def _size(self, node: Node) -> Mismatch | None:
@@ -99,7 +106,16 @@ class Fold(Pass):
         return None
 
 
-def _operands(node: Node) -> Mismatch | None:
+def _of_types(node: Node, work: Work) -> bool:
+    """Whether the types of the operands are all that the node looks at, and are known."""
+    definition = work.registry.get(node.op)
+    known = all(value.type.is_static for value in node.present_operands)
+    return known and definition is not None and definition.has(Trait.OF_TYPES)
+
+
+def _operands(node: Node, work: Work) -> Mismatch | None:
+    if _of_types(node, work):
+        return None
     for value in node.present_operands:
         if value.is_variable:
             return Mismatch(STATE, {"value": value.name})
@@ -128,7 +144,8 @@ def _freed(node: Node) -> int:
     """Bytes of constants that only this node reads."""
     operands = dict.fromkeys(node.present_operands)
     assert node.graph is not None
-    own = [v for v in operands if v not in node.graph.outputs and all(use.node is node for use in v.uses)]
+    constants = (value for value in operands if value.is_constant)
+    own = [v for v in constants if v not in node.graph.outputs and all(use.node is node for use in v.uses)]
     return _nbytes(own)
 
 

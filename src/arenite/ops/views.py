@@ -1,0 +1,232 @@
+"""Ops that only move elements, each stated as numpy views of its data operand.
+
+A view is what the op's results are, element for element, in order: for a transpose `x.transpose(...)`, for a tile `x`
+with repeated dimensions of stride 0. The same views give results (copied), result shapes, and, by their strides, what
+a kernel copies.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from arenite.ir.attrs import Attrs
+from arenite.ir.graph import Array
+from arenite.ir.opdef import (
+    Canonicalize,
+    Constraint,
+    Cost,
+    NotApplicable,
+    OpCall,
+    OpDef,
+    Operand,
+    OpError,
+    QuantizationRule,
+    Trait,
+)
+from arenite.ir.types import TensorType
+from arenite.ir.verifier import MAX_NBYTES
+
+Views = Callable[[OpCall, Array], tuple[Array, ...]]
+"""Views of the data operand, one per result; they may have other shapes than the results, of as many elements."""
+
+Shapes = Callable[[OpCall], tuple[tuple[int, ...], ...]]
+"""Shapes of the results. Raises OpError on a misfit."""
+
+MOVER_TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC})
+_MAX_RANK = 64
+"""More dimensions than numpy has."""
+
+
+def stand_in(tensor: TensorType) -> Array:
+    """An array of a type's shape and strides without the memory: to take views of, not to read."""
+    strides, step = [0] * tensor.rank, tensor.dtype.itemsize
+    for axis in reversed(range(tensor.rank)):
+        strides[axis], step = step, step * max(tensor.dims[axis], 1)
+    return np.lib.stride_tricks.as_strided(np.empty(1, tensor.dtype.numpy), tensor.dims, strides)
+
+
+def shapes_of(views: Views, data: int = 0) -> Shapes:
+    """Shapes of results that have their views' shapes."""
+
+    def shapes(call: OpCall) -> tuple[tuple[int, ...], ...]:
+        return tuple(view.shape for view in views(call, stand_in(static_operand(call, data))))
+
+    return shapes
+
+
+def static_operand(call: OpCall, index: int) -> TensorType:
+    """The type of an operand that must have a known shape.
+
+    Raises:
+        OpError: it has not.
+    """
+    operand = call.operand(index)
+    if not operand.is_static:
+        raise OpError(f"the shape of operand {index} must be known, found {operand}")
+    return operand
+
+
+def results_of(call: OpCall, shapes: Sequence[tuple[int, ...]]) -> tuple[TensorType, ...]:
+    """The results' types with these shapes: dtype and quantization stay as declared.
+
+    Raises:
+        OpError: a result is larger than a tensor can be, or has more dimensions.
+    """
+    types = []
+    for shape, declared in zip(shapes, call.results, strict=True):
+        nbytes = math.prod(shape) * declared.dtype.itemsize
+        if nbytes > MAX_NBYTES or len(shape) > _MAX_RANK:
+            raise OpError(f"a result of shape {list(shape)} takes {nbytes} bytes; at most {MAX_NBYTES} are possible")
+        types.append(TensorType(declared.dtype, shape, declared.quantization))
+    return tuple(types)
+
+
+def infer_of(shapes: Shapes) -> Callable[[OpCall], tuple[TensorType, ...]]:
+    """The `infer` facet of an op whose results have these shapes."""
+    return lambda call: results_of(call, shapes(call))
+
+
+def evaluate_of(
+    views: Views, shapes: Shapes, data: int = 0
+) -> Callable[[OpCall, Sequence[Array | None]], tuple[Array, ...]]:
+    """The `evaluate` facet of an op whose results are copies of these views of operand `data`."""
+
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        found = views(call, np.asarray(operands[data]))
+        return tuple(
+            np.ascontiguousarray(view).reshape(type_.dims)
+            for view, type_ in zip(found, results_of(call, shapes(call)), strict=True)
+        )
+
+    return evaluate
+
+
+def results_moved(call: OpCall) -> Cost:
+    """The cost of writing each element of each result once."""
+    return Cost(ops=sum(tensor.nelem for tensor in call.results))
+
+
+def mover(
+    name: str,
+    summary: str,
+    views: Views,
+    operands: tuple[Operand, ...],
+    *,
+    attrs: type[Attrs] = Attrs,
+    data: int = 0,
+    shapes: Shapes | None = None,
+    canonicalize: Canonicalize | None = None,
+    variadic_results: bool = False,
+) -> OpDef:
+    """An op whose results are views of operand `data`; its other operands must be constant.
+
+    The results have the shapes that `shapes` gives, else those of the views.
+    """
+    others = tuple((index, operand.name) for index, operand in enumerate(operands) if index != data)
+    found = shapes or shapes_of(views, data)
+    evaluate = evaluate_of(views, found, data)
+    return OpDef(
+        name=name,
+        summary=summary,
+        attrs=attrs,
+        operands=operands,
+        result_names=("output",),
+        traits=MOVER_TRAITS,
+        infer=infer_of(found),
+        evaluate_float=evaluate,
+        evaluate_quantized=evaluate,
+        cost=results_moved,
+        quantization=QuantizationRule(same_scale=True, untouched=tuple(index for index, _ in others)),
+        canonicalize=canonicalize or NotApplicable("its attributes have no simpler form"),
+        constraints=(unchanged(data), *((constant_operands(*others),) if others else ())),
+        variadic_results=variadic_results,
+    )
+
+
+def unchanged(*data: int) -> Constraint:
+    """Results have the dtype, scale and zero point of the data operands."""
+
+    def holds(call: OpCall) -> bool | str:
+        first = call.operand(data[0])
+        for tensor in (*(call.operand(index) for index in data[1:]), *call.results):
+            if (tensor.dtype, tensor.quantization) != (first.dtype, first.quantization):
+                return f"{first} and {tensor}"
+        return True
+
+    which = "operand" if len(data) == 1 else "operands"
+    return Constraint(
+        f"{which} {', '.join(map(str, data))} and the results have the same dtype, scale and zero point "
+        "(put a quantize before it to change them)",
+        holds,
+    )
+
+
+def constant_operands(*names: tuple[int, str]) -> Constraint:
+    """These operands are part of the model: `(1, "begin")`."""
+
+    def holds(call: OpCall) -> bool | str:
+        computed = [name for index, name in names if call.has(index) and call.constant(index) is None]
+        return not computed or f"the network computes {', '.join(computed)}"
+
+    listed = ", ".join(f"{name} (operand {index})" for index, name in names)
+    return Constraint(f"constant are {listed}: a kernel's loops are fixed when compiling", holds)
+
+
+def whole_numbers(call: OpCall, index: int, name: str, count: int | None = None) -> tuple[int, ...]:
+    """The elements of a constant operand of integers, and how many they must be.
+
+    Raises:
+        OpError: it is computed, not of integers, not a scalar or vector, or of another length.
+    """
+    value = call.constant(index)
+    if value is None:
+        raise OpError(f"{name} (operand {index}) must be constant")
+    if value.dtype.kind not in "iu" or value.ndim > 1:
+        raise OpError(f"{name} (operand {index}) must be a list of integers, found {value.dtype}{list(value.shape)}")
+    if count is not None and value.size != count:
+        raise OpError(f"{name} (operand {index}) must have {count} elements, found {value.size}")
+    return tuple(int(element) for element in value.ravel())
+
+
+def pairs_of(call: OpCall, index: int, name: str, count: int) -> tuple[tuple[int, int], ...]:
+    """The (before, after) pairs of a constant operand [count, 2] of integers that are not negative.
+
+    Raises:
+        OpError: it is something else.
+    """
+    value = call.constant(index)
+    if value is None:
+        raise OpError(f"{name} (operand {index}) must be constant")
+    if value.dtype.kind not in "iu" or value.shape != (count, 2) or (value.size and value.min() < 0):
+        raise OpError(
+            f"{name} (operand {index}) must be {count} pairs (before, after) of integers that are not negative, "
+            f"found {value.tolist()}"
+        )
+    return tuple((int(before), int(after)) for before, after in value)
+
+
+def broadcast_view(x: Array, shape: tuple[int, ...]) -> Array:
+    """`x` broadcast to a shape, as a view.
+
+    Raises:
+        OpError: it does not broadcast to it.
+    """
+    fits = len(shape) >= x.ndim and all(
+        dim in (1, wanted) for dim, wanted in zip(reversed(x.shape), reversed(shape), strict=False)
+    )
+    if not fits:
+        raise OpError(f"a shape {list(x.shape)} does not broadcast to {list(shape)}")
+    return np.broadcast_to(x, shape)
+
+
+def flat_indices(shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """The position in memory of each element of a shape."""
+    return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+
+
+def definition(definitions: Sequence[OpDef], name: str) -> OpDef:
+    """The op of this name."""
+    (found,) = (candidate for candidate in definitions if candidate.name == name)
+    return found
