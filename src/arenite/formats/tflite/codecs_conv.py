@@ -1,4 +1,4 @@
-"""CONV_2D, DEPTHWISE_CONV_2D and the pools. Versions: LiteRT's table of operator versions."""
+"""CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV and the pools. Versions: LiteRT's table of operator versions."""
 
 from arenite._base.dtypes import DType
 from arenite.formats.tflite.codec import Codec, by_dtype, choice, pair, same
@@ -6,6 +6,7 @@ from arenite.ir.attrs import Activation, Padding
 from arenite.ir.opdef import OpCall
 from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
 from arenite.ops.pool import Pool2dAttrs
+from arenite.ops.transposed import BIAS, DATA, TransposeConvAttrs
 
 _ACTIVATION = choice("activation", "fused_activation_function", Activation)
 _PADDING = choice("padding", "padding", Padding)
@@ -45,6 +46,12 @@ def _depthwise_version(call: OpCall) -> int:
     return 2 if isinstance(attrs, DepthwiseConv2dAttrs) and attrs.dilation != (1, 1) else 1
 
 
+def _transpose_conv_version(call: OpCall) -> int:
+    if isinstance(call.attrs, TransposeConvAttrs) and call.attrs.activation is not Activation.NONE:
+        return 4
+    return 3 if call.has(BIAS) else 2 if call.operand(DATA).dtype is DType.INT8 else 1
+
+
 def _pool(builtin: str, op: str) -> Codec:
     maps = (pair("filter", "filter_height", "filter_width"), _STRIDE, _PADDING, _ACTIVATION)
     return Codec(builtin, op, Pool2dAttrs, "Pool2DOptions", maps, 3, by_dtype(int8=2, int16=3))
@@ -68,6 +75,15 @@ CODECS = (
         (_STRIDE, _DILATION, _PADDING, same("multiplier", "depth_multiplier"), _ACTIVATION),
         7,
         _depthwise_version,
+    ),
+    Codec(
+        "TRANSPOSE_CONV",
+        "transpose_conv",
+        TransposeConvAttrs,
+        "TransposeConvOptions",
+        (_STRIDE, _PADDING, _ACTIVATION),
+        5,
+        _transpose_conv_version,
     ),
     _pool("AVERAGE_POOL_2D", "average_pool2d"),
     _pool("MAX_POOL_2D", "max_pool2d"),
