@@ -21,8 +21,8 @@ def _ops_lines() -> Iterator[str]:
     yield NOTICE
     yield ""
     yield (
-        f"{len(toolbox.registry)} operators. Their integer results are those of TFLite-Micro's reference kernels, byte for "
-        "byte; [numerics.md](numerics.md) lists the exceptions. `arenite ops` prints the same."
+        f"{len(toolbox.registry)} operators. Their integer results are those of TFLite-Micro's reference kernels, byte "
+        "for byte; [numerics.md](numerics.md) lists the exceptions. `arenite ops` prints the same."
     )
     for name in sorted(toolbox.registry):
         definition = toolbox.registry[name]
@@ -67,8 +67,8 @@ def _remarks_lines() -> Iterator[str]:
     yield NOTICE
     yield ""
     yield (
-        "Each candidate that a pass looks at ends as passed or missed, with one of these reasons. `arenite explain MODEL` "
-        "prints them, report.json and report.html hold them."
+        "Each candidate that a pass looks at ends as passed or missed, with one of these reasons. "
+        "`arenite explain MODEL` prints them, report.json and report.html hold them."
     )
     for each in own_toolbox().passes:
         yield ""
