@@ -46,8 +46,14 @@ def verify(graph: Graph, registry: Registry, *, allow_unknown: bool = False) -> 
     return problems
 
 
-def unsupported(graph: Graph, registry: Registry) -> str | None:
-    """One message about every node whose op the registry lacks: which ops, where, what there is; None when none."""
+def unsupported(graph: Graph, registry: Registry, *, listing: bool = True) -> str | None:
+    """One message about every node whose op the registry lacks: which ops, where, what there is; None when none.
+
+    Args:
+        graph: the graph, nested ones included.
+        registry: the ops that there are.
+        listing: whether to name all of them, and the nearest.
+    """
     where: dict[str, list[str]] = {}
     for node in _all_nodes(graph):
         if node.op not in registry:
@@ -56,10 +62,11 @@ def unsupported(graph: Graph, registry: Registry) -> str | None:
         return None
     lines = [f"{_count(len(where), 'operator')} in this model {'is' if len(where) == 1 else 'are'} not supported:"]
     for op, names in where.items():
-        near = registry.nearest(op.rpartition(".")[2].lower())
+        near = registry.nearest(op.rpartition(".")[2].lower()) if listing else []
         hint = f" (the nearest that is: {', '.join(near)})" if near else ""
         lines.append(f"  {op}, at {_count(len(names), 'node')}: {_shortened(names)}{hint}")
-    lines.append(f"  Supported are: {', '.join(sorted(registry)) or 'none'}.")
+    if listing:
+        lines.append(f"  Supported are: {', '.join(sorted(registry)) or 'none'}.")
     return "\n".join(lines)
 
 
