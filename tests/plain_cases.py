@@ -160,7 +160,7 @@ def arithmetic_cases(draw: st.DrawFn, op: str) -> Plain:
 @st.composite
 def unary_cases(draw: st.DrawFn, op: str) -> Plain:
     """All codes, of some quantization."""
-    q = draw(quantizations((-12, 2)))
+    q = draw(quantizations((-12, 4)))
     prescribed = {"logistic": PROBABILITY_INT8, "tanh": TANH_INT8}
     if op in prescribed:
         return _int8(op, (ALL_CODES,), q, prescribed[op])
@@ -174,7 +174,7 @@ def softmax_cases(draw: st.DrawFn, result: Quantization = PROBABILITY_INT8, dtyp
     leading = draw(st.lists(st.integers(1, 3), max_size=3))
     x = int8_arrays(draw, (*leading, depth))
     attrs = SoftmaxAttrs(float32(draw(st.sampled_from((1.0, 1.0, 0.5, 3.0)))))
-    return Plain("softmax", (x,), (draw(quantizations((-12, 1))), result), dtype, attrs)
+    return Plain("softmax", (x,), (draw(quantizations((-12, 4))), result), dtype, attrs)
 
 
 @st.composite

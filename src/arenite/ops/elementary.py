@@ -46,6 +46,12 @@ def input_radius(integer_bits: int, left_shift: int) -> int:
     return math.floor(((1 << integer_bits) - 1) * 2.0 ** (31 - integer_bits) / 2.0**left_shift)
 
 
+def _input_scaling(real: float, integer_bits: int) -> tuple[int, int, int]:
+    """Multiplier, shift and input radius; the radius is 0 from a shift of 31 on, which no multiplication has."""
+    _, left_shift = math.frexp(real)
+    return *quantize_multiplier(real), input_radius(integer_bits, left_shift)
+
+
 def _saturate(values: Int64Array) -> Int64Array:
     limited: Int64Array = np.clip(values, INT32_MIN, INT32_MAX)
     return limited
@@ -122,8 +128,8 @@ Stored = Callable[[npt.ArrayLike, float], Int64Array]
 def _stored(function: Callable[[Int64Array, int], Int64Array], drop: int, low: int) -> Stored:
     def stored(centred: npt.ArrayLike, scale: float) -> Int64Array:
         x = np.asarray(centred, np.int64)
-        multiplier, shift = quantize_multiplier(scale * 2.0 ** (31 - FUNCTION_INTEGER_BITS))
-        radius = input_radius(FUNCTION_INTEGER_BITS, shift)
+        real = scale * 2.0 ** (31 - FUNCTION_INTEGER_BITS)
+        multiplier, shift, radius = _input_scaling(real, FUNCTION_INTEGER_BITS)
         scaled = requantize(np.clip(x, -radius, radius), multiplier, shift)
         code = rounding_divide_by_pot(function(scaled, FUNCTION_INTEGER_BITS), drop) + low
         return np.where(x <= -radius, -128, np.where(x >= radius, 127, np.clip(code, -128, 127)))
@@ -144,8 +150,7 @@ def softmax_exponentials(scale: float, beta: float) -> Int64Array:
     0 where TFLite leaves the element out (below its diff_min).
     """
     real = min(beta * scale * 2.0 ** (31 - SOFTMAX_INTEGER_BITS), INT32_MAX)
-    multiplier, shift = quantize_multiplier(real)
-    radius = input_radius(SOFTMAX_INTEGER_BITS, shift)
+    multiplier, shift, radius = _input_scaling(real, SOFTMAX_INTEGER_BITS)
     distance = np.arange(256, dtype=np.int64)
     counts = distance <= radius
     scaled = requantize(-np.where(counts, distance, 0), multiplier, shift)
