@@ -4,6 +4,8 @@ Where an operator costs much, onnxruntime comes first. Both are loaded when they
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,8 +21,8 @@ from arenite.ops.onnx.dialect import OLDEST_OPSET, OnnxRegistry
 from arenite.ops.onnx.invocation import Invocation, Kernels, NotHereError
 from arenite.ops.onnx.names import ABSENT_PREFIX, is_absent, split_op
 from arenite.ops.onnx.protos import write_node
-from arenite.ops.onnx.tensors import NUMBERS
-from arenite.ops.onnx.types import UNKNOWN
+from arenite.ops.onnx.tensors import NUMBERS, write_tensor
+from arenite.ops.onnx.types import UNKNOWN, write_type
 
 _HEAVY = frozenset(
     {"Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "QLinearConv", "ConvInteger", "DeformConv", "Resize"}
@@ -63,7 +65,8 @@ class Engine:
         Raises:
             OpError: operands misfit the operator, or no engine can evaluate it.
         """
-        return self.evaluate(node.op, node.attrs, operands, tuple(not is_absent(value) for value in node.results))
+        wanted = tuple(not is_absent(value) for value in node.results)
+        return self.evaluate(node.op, node.attrs, operands, wanted, node.regions)
 
     def evaluate_nodes(
         self, nodes: Sequence[Node], values: Mapping[Value, Array]
@@ -95,24 +98,27 @@ class Engine:
         return {value: array for value, array in found.items() if value not in values}, failed
 
     def evaluate(
-        self, op: str, attrs: Attrs, operands: Sequence[Array | None], wanted: tuple[bool, ...]
+        self,
+        op: str,
+        attrs: Attrs,
+        operands: Sequence[Array | None],
+        wanted: tuple[bool, ...],
+        regions: tuple[Graph, ...] = (),
     ) -> tuple[Array, ...]:
         """The results of an operator; an unwanted one is an empty array.
 
         Raises:
             OpError: operands misfit the operator, or no engine can evaluate it.
         """
+        given = attrs if isinstance(attrs, OnnxAttrs) else OnnxAttrs(getattr(attrs, "fields", ()))
+        task = _Task(op, given, tuple(operands), wanted, regions)
         domain, operator = split_op(op)
         opset = self._registry.opset(domain)
-        if not domain and opset < OLDEST_OPSET:
+        if not domain and opset < OLDEST_OPSET and not self._is_unchanged(op):
             raise OpError(f"opset {opset} is older than {OLDEST_OPSET}, the oldest that can be evaluated")
-        given = attrs if isinstance(attrs, OnnxAttrs) else OnnxAttrs(getattr(attrs, "fields", ()))
-        heavy = operator in _HEAVY and any(isinstance(v, np.ndarray) and v.size > _HEAVY_NELEM for v in operands)
-        if heavy and has_onnxruntime():
-            try:
-                return self._by_onnxruntime(op, given, operands, wanted)
-            except OpError:
-                pass
+        if task.is_heavy and has_onnxruntime():
+            with suppress(OpError):
+                return self._by_onnxruntime(task)
         kernel = None if domain or op in self._registry.functions else self._table().get(operator)
         if kernel is not None:
             try:
@@ -122,7 +128,12 @@ class Engine:
                     return results
             except NotHereError:
                 pass
-        return self._by_others(op, given, operands, wanted)
+        return self._by_others(task)
+
+    def _is_unchanged(self, op: str) -> bool:
+        """Whether an operator of an old opset is still the same in the oldest that can be evaluated."""
+        old, new = self._registry.schema(op), OnnxRegistry({"": OLDEST_OPSET}).schema(op)
+        return old is not None and new is not None and old.since_version == new.since_version
 
     def _table(self) -> Kernels:
         if self._kernels is None:
@@ -131,70 +142,83 @@ class Engine:
             self._kernels = kernels()
         return self._kernels
 
-    def _by_others(
-        self, op: str, attrs: OnnxAttrs, operands: Sequence[Array | None], wanted: tuple[bool, ...]
-    ) -> tuple[Array, ...]:
+    def _by_others(self, task: "_Task") -> tuple[Array, ...]:
         engines = [self._by_reference, self._by_onnxruntime] if has_onnxruntime() else [self._by_reference]
-        if split_op(op)[0] not in ("", "ai.onnx.ml") and op not in self._registry.functions:
+        if split_op(task.op)[0] not in ("", "ai.onnx.ml") and task.op not in self._registry.functions:
             engines.reverse()
         problems = []
         for engine in engines:
             try:
-                return engine(op, attrs, operands, wanted)
+                return engine(task)
             except OpError as error:
                 problems.append(str(error))
         raise OpError("; ".join(problems))
 
     # Other engines
 
-    def _by_reference(
-        self, op: str, attrs: OnnxAttrs, operands: Sequence[Array | None], wanted: tuple[bool, ...]
-    ) -> tuple[Array, ...]:
+    def _by_reference(self, task: "_Task") -> tuple[Array, ...]:
         from onnx.reference import ReferenceEvaluator  # noqa: PLC0415 - heavy
 
-        model, names = self._single(op, attrs, operands, wanted)
-        feeds = {f"i{index}": value for index, value in enumerate(operands) if value is not None}
+        model, names = self._single(task)
         try:
-            results: Any = ReferenceEvaluator(model).run(names, feeds)
+            results: Any = ReferenceEvaluator(model).run(names, task.feeds())
         except Exception as error:  # its operators raise whatever they like
             raise OpError(f"onnx.reference cannot: {_line(error)}") from None
-        return _placed(results, wanted)
+        return _placed(results, task.wanted)
 
-    def _by_onnxruntime(
-        self, op: str, attrs: OnnxAttrs, operands: Sequence[Array | None], wanted: tuple[bool, ...]
-    ) -> tuple[Array, ...]:
-        key = (op, attrs, wanted, tuple(_kind(value) for value in operands))
-        feeds = {f"i{index}": _plain(value) for index, value in enumerate(operands) if value is not None}
+    def _by_onnxruntime(self, task: "_Task") -> tuple[Array, ...]:
+        key = task.key()
         try:
             session = self._sessions.get(key)
             if session is None:
-                session = _session(self._single(op, attrs, operands, wanted)[0])
+                session = _session(self._single(task)[0])
                 if len(self._sessions) >= _MAX_SESSIONS:
                     self._sessions.clear()
                 self._sessions[key] = session
-            results = session.run(None, feeds)
+            results = session.run(None, {name: _plain(value) for name, value in task.feeds().items()})
         except Exception as error:  # it has a class for each kind of failure, and no common one
             raise OpError(f"onnxruntime cannot: {_line(error)}") from None
-        return _placed(results, wanted)
+        return _placed(results, task.wanted)
 
-    def _single(
-        self, op: str, attrs: OnnxAttrs, operands: Sequence[Array | None], wanted: tuple[bool, ...]
-    ) -> tuple[ModelProto, list[str]]:
+    def _single(self, task: "_Task") -> tuple[ModelProto, list[str]]:
         """A model of one node, and the names of the results that are wanted."""
-        inputs = [None if value is None else Value(f"i{index}", UNKNOWN) for index, value in enumerate(operands)]
-        outputs = [Value(f"o{i}" if want else f"{ABSENT_PREFIX}{i}", UNKNOWN) for i, want in enumerate(wanted)]
-        node = Node("node", op, inputs, outputs, ForeignAttrs(attrs.fields))
-        names = [f"o{index}" for index, want in enumerate(wanted) if want]
-        graph = GraphProto(name="single", node=[write_node(node, lambda value: value.name, _no_region)])
-        graph.input.extend(_info(f"i{i}", value) for i, value in enumerate(operands) if value is not None)
+        inputs = [None if value is None else Value(f"i{index}", UNKNOWN) for index, value in enumerate(task.operands)]
+        outputs = [Value(f"o{i}" if want else f"{ABSENT_PREFIX}{i}", UNKNOWN) for i, want in enumerate(task.wanted)]
+        node = Node("node", task.op, inputs, outputs, ForeignAttrs(task.attrs.fields), regions=task.regions)
+        names = [f"o{index}" for index, want in enumerate(task.wanted) if want]
+        graph = GraphProto(name="single", node=[write_node(node, lambda value: value.name, _write_region)])
+        graph.input.extend(_info(f"i{i}", value) for i, value in enumerate(task.operands) if value is not None)
         graph.output.extend(ValueInfoProto(name=name) for name in names)
         model = ModelProto(ir_version=_IR_VERSION, graph=graph)
-        domains = {split_op(op)[0]: 1, **self._registry.opsets}
+        domains = {split_op(task.op)[0]: 1, **self._registry.opsets}
         for domain, version in sorted(domains.items()):
             model.opset_import.add(domain=domain, version=version)
-        if op in self._registry.functions:
+        if task.op in self._registry.functions:
             model.functions.extend(self._registry.functions.values())
         return model, names
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One evaluation of an operator, as other engines need it."""
+
+    op: str
+    attrs: OnnxAttrs
+    operands: tuple[Array | None, ...]
+    wanted: tuple[bool, ...]
+    regions: tuple[Graph, ...]
+
+    @property
+    def is_heavy(self) -> bool:
+        sizes = [value.size for value in self.operands if isinstance(value, np.ndarray)]
+        return split_op(self.op)[1] in _HEAVY and max(sizes, default=0) > _HEAVY_NELEM
+
+    def feeds(self) -> dict[str, Any]:
+        return {f"i{index}": value for index, value in enumerate(self.operands) if value is not None}
+
+    def key(self) -> object:
+        """Equal for tasks that the same session can do."""
+        return self.op, self.attrs, self.wanted, tuple(_kind(value) for value in self.operands), self.regions
 
 
 def has_onnxruntime() -> bool:
@@ -212,8 +236,19 @@ def _session(model: ModelProto) -> Any:
     return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
 
-def _no_region(graph: Graph) -> GraphProto:
-    raise OpError("nested graphs are run by the interpreter")
+def _write_region(graph: Graph) -> GraphProto:
+    """The message of a nested graph that reads nothing of the graphs around it but constants."""
+    proto = GraphProto(name=graph.name)
+    proto.node.extend(write_node(node, lambda value: value.name, _write_region) for node in graph.nodes)
+    for value in graph.constants():
+        assert value.constant is not None
+        proto.initializer.append(write_tensor(value.constant, value.name))
+    for values, infos in ((graph.inputs, proto.input), (graph.outputs, proto.output)):
+        for value in values:
+            info = infos.add(name=value.name)
+            if (type_ := write_type(value.type)) is not None:
+                info.type.CopyFrom(type_)
+    return proto
 
 
 def _kind(value: object) -> object:
@@ -247,8 +282,10 @@ def _placed(results: Sequence[Any], wanted: tuple[bool, ...]) -> tuple[Array, ..
 
 
 def _array(result: Any) -> Any:
-    """Results as arrays where they are tensors; numpy's scalars are such."""
-    return np.asarray(result) if isinstance(result, np.generic) else result
+    """Results as arrays where they are tensors: numpy's scalars are such, and its own strings are objects here."""
+    if isinstance(result, (np.ndarray, np.generic)):
+        return np.asarray(result, object if result.dtype.kind in "US" else None)
+    return result
 
 
 def _line(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from onnx import SparseTensorProto
@@ -342,7 +343,8 @@ def _space_to_depth(call: Invocation, operands: Sequence[Array | None]) -> Array
     if data.ndim != 4 or block < 1 or data.shape[2] % block or data.shape[3] % block:
         raise OpError(f"blocksize {block} does not fit {list(data.shape)}")
     n, c, h, w = data.shape
-    split = data.reshape(n, c, h // block, block, w // block, block).transpose(0, 3, 5, 1, 2, 4)
+    order = (0, 3, 5, 1, 2, 4) if call.attrs.text("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    split = data.reshape(n, c, h // block, block, w // block, block).transpose(order)
     return split.reshape(n, c * block * block, h // block, w // block)
 
 
@@ -373,6 +375,21 @@ def _constant(call: Invocation, operands: Sequence[Array | None]) -> Array:
         raise OpError(str(error)) from None
 
 
+def _optional(call: Invocation, operands: Sequence[Any]) -> Any:
+    # In a tuple, since a content of None is a result too.
+    return ((operands[0] if operands else None),)
+
+
+def _optional_get(call: Invocation, operands: Sequence[Any]) -> Any:
+    if not operands or operands[0] is None:
+        raise OpError("the optional has no content")
+    return (operands[0],)
+
+
+def _optional_has(call: Invocation, operands: Sequence[Any]) -> Array:
+    return np.array(bool(operands) and operands[0] is not None)
+
+
 KERNELS: Kernels = {
     "Concat": _concat,
     "Constant": _constant,
@@ -384,6 +401,9 @@ KERNELS: Kernels = {
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,
     "NonZero": _nonzero,
+    "Optional": _optional,
+    "OptionalGetElement": _optional_get,
+    "OptionalHasElement": _optional_has,
     "Pad": _pad,
     "Range": _range,
     "Reshape": _reshape,
