@@ -35,8 +35,18 @@ def activation_range(activation: Activation, quantization: Quantization, dtype: 
     Raises:
         OpError: the activation is more than a clamp, or `bound / scale` leaves 32 bits.
     """
+    return stored_range(*_bounds(activation), quantization, dtype)
+
+
+def stored_range(
+    real_low: float | None, real_high: float | None, quantization: Quantization, dtype: DType
+) -> tuple[int, int]:
+    """The same for bounds in real numbers; None where there is none.
+
+    Raises:
+        OpError: `bound / scale` leaves 32 bits.
+    """
     low, high = dtype.limits
-    real_low, real_high = _bounds(activation)
     if real_low is not None:
         low = max(low, _stored(real_low, quantization))
     if real_high is not None:

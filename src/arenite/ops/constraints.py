@@ -95,6 +95,17 @@ QUANTIZED_PER_TENSOR = Constraint(
 )
 
 
+def _int16_symmetric(call: OpCall) -> bool | str:
+    for where, tensor in (*((f"operand {i}", t) for i, t in enumerate(call.operands)), ("the result", call.results[0])):
+        stored = tensor is not None and tensor.dtype is DType.INT16
+        if tensor is not None and stored and tensor.quantization and any(tensor.quantization.zero_points):
+            return f"{where} is {tensor}"
+    return True
+
+
+INT16_SYMMETRIC = Constraint("each int16 tensor has zero point 0", _int16_symmetric)
+
+
 def _same_quantization(call: OpCall) -> bool | str:
     source, result = call.operand(0).quantization, call.results[0].quantization
     return source == result or f"{call.operand(0)} and {call.results[0]}"

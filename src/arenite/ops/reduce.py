@@ -1,19 +1,32 @@
-"""Reductions: mean over constant axes (operand 1, int32)."""
+"""Reductions over constant axes (operand 1, int32): mean, sum, reduce_max, reduce_min."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 from arenite._base.fixedpoint import clamp, quantize_multiplier, requantize
 from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array
-from arenite.ir.opdef import Constraint, Cost, NotApplicable, OpCall, OpDef, Operand, QuantizationRule, Trait
+from arenite.ir.opdef import (
+    Constraint,
+    Cost,
+    Evaluate,
+    NotApplicable,
+    OpCall,
+    OpDef,
+    Operand,
+    QuantizationRule,
+    Trait,
+)
 from arenite.ir.types import TensorType
 from arenite.ops.constraints import (
+    INT16_SYMMETRIC,
     QUANTIZED_PER_TENSOR,
+    SAME_QUANTIZATION,
     axis_in,
     constant_ints,
     declared_result,
@@ -31,13 +44,13 @@ class ReduceAttrs(Attrs):
 
 
 @dataclass(frozen=True)
-class MeanScaling:
-    """How the sum of a quantized mean becomes its result.
+class SumScaling:
+    """How the sum of a quantized mean or sum becomes its result.
 
     The stored result is `clamp(requantize(sum - offset, multiplier, shift) + zero_point)`.
 
     Attributes:
-        offset: elements in one mean times the input's zero point.
+        offset: elements in one sum times the input's zero point.
         zero_point: of the result.
     """
 
@@ -64,7 +77,7 @@ def reduced_nelem(call: OpCall) -> int:
     return math.prod(shape[axis] for axis in reduce_axes(call))
 
 
-def mean_scaling(call: OpCall) -> MeanScaling:
+def mean_scaling(call: OpCall) -> SumScaling:
     """Multiplier and offsets of a quantized mean.
 
     TFLite's QuantizedMeanOrSum (reduce.h): 1 / n goes into the multiplier, which is first shifted left by
@@ -77,7 +90,18 @@ def mean_scaling(call: OpCall) -> MeanScaling:
     nelem = reduced_nelem(call)
     multiplier, shift = quantize_multiplier(source.scale / result.scale)
     extra = min(nelem.bit_length() - 1, 32, 31 + shift)
-    return MeanScaling(nelem * source.zero_point, (multiplier << extra) // nelem, shift - extra, result.zero_point)
+    return SumScaling(nelem * source.zero_point, (multiplier << extra) // nelem, shift - extra, result.zero_point)
+
+
+def sum_scaling(call: OpCall) -> SumScaling:
+    """Multiplier and offsets of a quantized sum.
+
+    Raises:
+        OpError: a type is not quantized per tensor.
+    """
+    source, result = per_tensor(call.operand(0), "the input"), per_tensor(call.results[0], "the result")
+    scaling = quantize_multiplier(source.scale / result.scale)
+    return SumScaling(reduced_nelem(call) * source.zero_point, *scaling, result.zero_point)
 
 
 def _infer(call: OpCall) -> tuple[TensorType, ...]:
@@ -89,18 +113,34 @@ def _infer(call: OpCall) -> tuple[TensorType, ...]:
     return (declared_result(call, tuple(dim for axis, dim in shape if axis not in axes)),)
 
 
-def _mean_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    x = np.asarray(operands[0], np.float64)
-    (result,) = _infer(call)
-    return (x.mean(axis=reduce_axes(call)).astype(np.float32).reshape(result.dims),)
+def _float(reduce: Callable[..., npt.NDArray[np.float64]]) -> Evaluate:
+    """The reduction in double, rounded once."""
+
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        x = np.asarray(operands[0], np.float64)
+        (result,) = _infer(call)
+        return (reduce(x, axis=reduce_axes(call)).astype(np.float32).reshape(result.dims),)
+
+    return evaluate
 
 
-def _mean_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    total = np.asarray(operands[0], np.int64).sum(axis=reduce_axes(call))
-    scaling = mean_scaling(call)
-    mean = requantize(total - scaling.offset, scaling.multiplier, scaling.shift) + scaling.zero_point
-    (result,) = _infer(call)
-    return (clamp(mean, *result.dtype.limits, result.dtype.numpy).reshape(result.dims),)
+def _summed(scaling_of: Callable[[OpCall], SumScaling]) -> Evaluate:
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        total = np.asarray(operands[0], np.int64).sum(axis=reduce_axes(call))
+        scaling = scaling_of(call)
+        stored = requantize(total - scaling.offset, scaling.multiplier, scaling.shift) + scaling.zero_point
+        (result,) = _infer(call)
+        return (clamp(stored, *result.dtype.limits, result.dtype.numpy).reshape(result.dims),)
+
+    return evaluate
+
+
+def _extreme(reduce: Callable[..., npt.NDArray[np.generic]]) -> Evaluate:
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        (result,) = _infer(call)
+        return (np.asarray(reduce(np.asarray(operands[0]), axis=reduce_axes(call))).reshape(result.dims),)
+
+    return evaluate
 
 
 def _cost(call: OpCall) -> Cost:
@@ -116,33 +156,66 @@ def _is_not_empty(call: OpCall) -> bool | str:
     return not operand.is_static or operand.nelem > 0 or f"{operand}"
 
 
+_LONGEST_SUM = {DType.INT8: 2**23, DType.INT16: 2**15}
+
+
 def _sum_fits(call: OpCall) -> bool | str:
     operand = call.operand(0)
-    if operand.dtype != DType.INT8 or not operand.is_static or call.constant(1) is None:
+    limit = _LONGEST_SUM.get(operand.dtype)
+    if limit is None or not operand.is_static or call.constant(1) is None:
         return True
-    return reduced_nelem(call) <= 2**23 or f"{reduced_nelem(call)}"
+    return reduced_nelem(call) <= limit or f"{reduced_nelem(call)}"
 
 
-OPS: tuple[OpDef, ...] = (
-    OpDef(
-        name="mean",
-        summary="Arithmetic mean over the dimensions that `axes` (constant, may be negative) names.",
+_SHARED = (
+    QUANTIZED_PER_TENSOR,
+    INT16_SYMMETRIC,
+    Constraint("the axes are constant", _axes_are_constant),
+    Constraint("the input has elements", _is_not_empty),
+)
+_SUM_FITS = Constraint("one sum is over at most 2**23 int8 or 2**15 int16 elements, so that it fits 32 bits", _sum_fits)
+_FLOAT = ((DType.FLOAT32,), DType.FLOAT32)
+_INT8 = ((DType.INT8,), DType.INT8)
+_INT16 = ((DType.INT16,), DType.INT16)
+
+
+def _definition(
+    name: str, summary: str, real: Evaluate, quantized: Evaluate, *constraints: Constraint, same_scale: bool = False
+) -> OpDef:
+    return OpDef(
+        name=name,
+        summary=f"{summary} over the dimensions that `axes` (constant, may be negative) names.",
         attrs=ReduceAttrs,
         operands=(Operand("input"), Operand("axes")),
         result_names=("output",),
         traits=frozenset({Trait.PURE, Trait.DETERMINISTIC}),
         infer=_infer,
-        evaluate_float=_mean_float,
-        evaluate_quantized=_mean_quantized,
+        evaluate_float=real,
+        evaluate_quantized=quantized,
         cost=_cost,
-        quantization=QuantizationRule(untouched=(1,)),
+        quantization=QuantizationRule(same_scale=same_scale, untouched=(1,)),
         canonicalize=NotApplicable("keep_dims decides the result's shape, and axes are an operand"),
-        constraints=(
-            signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8)),
-            QUANTIZED_PER_TENSOR,
-            Constraint("the axes are constant", _axes_are_constant),
-            Constraint("the input has elements", _is_not_empty),
-            Constraint("one int8 mean is over at most 2**23 elements, so that their sum fits 32 bits", _sum_fits),
-        ),
+        constraints=constraints,
+    )
+
+
+_SUMMABLE = signatures(_FLOAT, _INT8, _INT16)
+_COMPARABLE = signatures(_FLOAT, _INT8)
+
+OPS: tuple[OpDef, ...] = (
+    _definition("mean", "Arithmetic mean", _float(np.mean), _summed(mean_scaling), _SUMMABLE, *_SHARED, _SUM_FITS),
+    _definition("sum", "Sum", _float(np.sum), _summed(sum_scaling), _SUMMABLE, *_SHARED, _SUM_FITS),
+    *(
+        _definition(
+            f"reduce_{name}",
+            summary,
+            _extreme(reduce),
+            _extreme(reduce),
+            _COMPARABLE,
+            *_SHARED,
+            SAME_QUANTIZATION,
+            same_scale=True,
+        )
+        for name, summary, reduce in (("max", "The largest element", np.max), ("min", "The smallest element", np.min))
     ),
 )
