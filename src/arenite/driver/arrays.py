@@ -12,6 +12,7 @@ import numpy.typing as npt
 from arenite._base.dtypes import DType
 from arenite._base.errors import DataError
 from arenite.driver.output import written_whole
+from arenite.ir.types import Dim
 
 Array = npt.NDArray[np.generic]
 
@@ -21,14 +22,29 @@ MEMBER_LIMIT_NBYTES = 2**31
 
 @dataclass(frozen=True)
 class PortSpec:
-    """What an input or output of a model is called in a file, and what it holds."""
+    """What an input or output of a model is called in a file, and what it holds.
+
+    Attributes:
+        shape: symbolic dimensions take any size; None takes any shape, of one invocation only.
+        default: what an input holds that the file leaves out.
+    """
 
     key: str
     dtype: DType
-    shape: tuple[int, ...]
+    shape: tuple[Dim, ...] | None
+    default: Array | None = None
 
     def __str__(self) -> str:
-        return f"'{self.key}': {self.dtype}{list(self.shape)}"
+        shape = "*" if self.shape is None else ", ".join(map(str, self.shape))
+        return f"'{self.key}': {self.dtype}[{shape}]"
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of this shape is one invocation's."""
+        if self.shape is None:
+            return True
+        return len(shape) == len(self.shape) and all(
+            isinstance(dim, str) or dim == size for dim, size in zip(self.shape, shape, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -66,6 +82,16 @@ def load_feeds(path: Path, ports: Sequence[PortSpec]) -> Feeds:
         DataError: the file is no .npz, keys are missing or too many, or shapes or dtypes do not fit: all of them.
     """
     arrays = _read_npz(path)
+    given = [port for port in ports if port.default is None or port.key in arrays]
+    feeds = _given_feeds(path, arrays, given)
+    if len(given) == len(ports):
+        return feeds
+    defaults = {port.key: port.default for port in ports if port.default is not None}
+    steps = [defaults | {port.key: array for port, array in zip(given, step, strict=True)} for step in feeds.steps]
+    return Feeds(tuple(tuple(step[port.key] for port in ports) for step in steps), feeds.stacked)
+
+
+def _given_feeds(path: Path, arrays: Mapping[str, Array], ports: Sequence[PortSpec]) -> Feeds:
     by_key = _match_keys(path, arrays, ports)
     converted = [_as_port_dtype(array, port) for array, port in zip(by_key, ports, strict=True)]
     problems = [
@@ -73,15 +99,12 @@ def load_feeds(path: Path, ports: Sequence[PortSpec]) -> Feeds:
         for array, port in zip(converted, ports, strict=True)
         if array.dtype != port.dtype.numpy
     ]
-    single = [array.shape == port.shape for array, port in zip(converted, ports, strict=True)]
+    single = [port.takes(array.shape) for array, port in zip(converted, ports, strict=True)]
     if all(single):
         _refuse(problems)
         return Feeds((tuple(converted),), stacked=False)
     lengths = {array.shape[0] for array in converted if array.ndim}
-    stacked = [
-        array.ndim == len(port.shape) + 1 and array.shape[1:] == port.shape
-        for array, port in zip(converted, ports, strict=True)
-    ]
+    stacked = [array.ndim > 0 and port.takes(array.shape[1:]) for array, port in zip(converted, ports, strict=True)]
     if all(stacked) and len(lengths) == 1:
         _refuse(problems)
         count = lengths.pop()
@@ -111,12 +134,22 @@ def save_outputs(path: Path, ports: Sequence[PortSpec], steps: Sequence[Sequence
     arrays: dict[str, Array] = {}
     for port, column in zip(ports, columns, strict=True):
         if stacked:
-            empty = np.zeros((0, *port.shape), port.dtype.numpy)
-            arrays[port.key] = np.stack(column) if column else empty
+            arrays[port.key] = _stack(path, port, column)
         else:
             arrays[port.key] = column[0]
+        if arrays[port.key].dtype == object:
+            arrays[port.key] = arrays[port.key].astype(np.str_)
     with written_whole(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
+
+
+def _stack(path: Path, port: PortSpec, column: Sequence[Array]) -> Array:
+    if not column:
+        dims = [dim if isinstance(dim, int) else 0 for dim in port.shape or ()]
+        return np.zeros((0, *dims), port.dtype.numpy)
+    if len({array.shape for array in column}) > 1:
+        raise DataError(f"cannot write {path}: output {port} has another shape in each invocation; run them one by one")
+    return np.stack(column)
 
 
 def _read_npz(path: Path) -> dict[str, Array]:
@@ -171,6 +204,8 @@ def _match_keys(path: Path, arrays: Mapping[str, Array], ports: Sequence[PortSpe
 def _as_port_dtype(array: Array, port: PortSpec) -> Array:
     if port.dtype is DType.FLOAT32 and array.dtype == np.float64:
         return array.astype(np.float32)
+    if port.dtype is DType.STRING and array.dtype.kind == "U":
+        return array.astype(object)
     return array.astype(array.dtype.newbyteorder("="))
 
 

@@ -7,11 +7,15 @@ from arenite.ir.verifier import check, unsupported
 
 
 def check_runnable(model: Model, registry: Registry) -> None:
-    """Refuse a model with operators that are not there, or with nodes that misfit their operators.
+    """Refuse a model of the onnx dialect, with operators that are not there, or with nodes that misfit their operators.
 
     Raises:
         ModelError: all problems of the first of these kinds that has any.
     """
+    if model.format == "onnx":
+        raise ModelError(
+            f"{model.name} is an ONNX model: it can be run by the interpreter, but not compiled; give a .tflite"
+        )
     if problems := unsupported(model.graph, registry):
         raise ModelError(problems)
     check(model.graph, registry)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arenite._base.dtypes import DType
-from arenite.driver.load import load_model
-from arenite.driver.toolbox import default_toolbox
+from arenite.driver.load import load_model, registry_for
 from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, Registry
 from arenite.ir.printer import print_graph
@@ -76,14 +75,16 @@ def inspect_model(path: Path) -> Inspection:
     """
     model = load_model(path)
     graph = model.graph
-    registry = default_toolbox().registry
-    problems = unsupported(graph, registry) or verify(graph, registry)
+    registry = registry_for(model)
+    is_onnx = model.format == "onnx"
+    missing = unsupported(graph, registry, listing=not is_onnx)
+    problems = verify(graph, registry) if missing is None else [missing]
     inner = [value for node in graph.nodes for value in node.results]
     return Inspection(
         model=model,
         histogram=tuple(Counter(node.op for node in graph.nodes).most_common()),
         weights_nbytes=sum(value.type.nbytes for value in graph.constants()),
-        macs=None if problems else _macs(model, registry),
+        macs=None if problems or is_onnx else _macs(model, registry),
         floats=sum(value.type.dtype is DType.FLOAT32 for value in inner),
         dynamic=tuple(f"{value.name}: {value.type}" for value in graph.inputs if not value.type.is_static),
         problems=tuple(problems),

@@ -1,6 +1,6 @@
 """`run`: a model on inputs from a file, by one of three engines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Protocol
@@ -13,10 +13,9 @@ from arenite._base.errors import DataError, ModelError, ToolError, UsageError
 from arenite.driver.arrays import PortSpec, load_feeds, port_keys, save_outputs
 from arenite.driver.build import build, find_target
 from arenite.driver.checks import check_runnable
-from arenite.driver.load import load_model, port_names
+from arenite.driver.load import input_defaults, load_model, port_names, registry_for
 from arenite.driver.options import CompileOptions
-from arenite.driver.toolbox import default_toolbox
-from arenite.interp.interpreter import Interpreter
+from arenite.interp import interpreter_for
 from arenite.ir.graph import Value
 from arenite.ir.model import Model
 
@@ -35,12 +34,20 @@ class InterpreterEngine:
     """The model as it was read: no passes."""
 
     def __init__(self, model: Model) -> None:
-        registry = default_toolbox().registry
-        check_runnable(model, registry)
-        self._interpreter = Interpreter(model.graph, registry)
+        registry = registry_for(model)
+        if model.format != "onnx":
+            check_runnable(model, registry)
+        self._graph = model.graph
+        self._interpreter = interpreter_for(model.graph, registry)
 
     def invoke(self, inputs: Sequence[Array]) -> list[Array]:
-        return list(self._interpreter.run(inputs))
+        outputs = self._interpreter.run(inputs)
+        odd = [
+            v.name for v, array in zip(self._graph.outputs, outputs, strict=True) if not isinstance(array, np.ndarray)
+        ]
+        if odd:
+            raise DataError(f"output '{name}' is no tensor, and an .npz file holds nothing else" for name in odd)
+        return outputs
 
 
 def run_model(
@@ -54,7 +61,9 @@ def run_model(
     find_target(target)
     model = load_model(path)
     names_in, names_out = port_names(model)
-    ports_in, ports_out = _ports(names_in, model.graph.inputs), _ports(names_out, model.graph.outputs)
+    dynamic = model.format == "onnx" and engine == "interpreter"
+    ports_in = _ports(names_in, model.graph.inputs, input_defaults(model), dynamic=dynamic)
+    ports_out = _ports(names_out, model.graph.outputs, {}, dynamic=dynamic)
     feeds = load_feeds(inputs, ports_in)
     if not outputs.parent.is_dir():
         raise DataError(f"cannot write {outputs}: the folder {outputs.parent} does not exist")
@@ -95,14 +104,17 @@ def open_engine(model: Model, engine: EngineName, *, target: str, compiler: str 
         yield SimulatorEngine(firmware)
 
 
-def _ports(names: Sequence[str], values: Sequence[Value]) -> list[PortSpec]:
+def _ports(
+    names: Sequence[str], values: Sequence[Value], defaults: Mapping[str, Array], *, dynamic: bool
+) -> list[PortSpec]:
     problems = [
         f"'{value.name}' has the type {value.type}: running needs static shapes of plain numbers"
         for value in values
-        if not value.type.is_static or value.type.dtype is DType.STRING
+        if not dynamic and (not value.type.is_static or value.type.dtype is DType.STRING)
     ]
     if problems:
         raise ModelError(problems)
     return [
-        PortSpec(key, value.type.dtype, value.type.dims) for key, value in zip(port_keys(names), values, strict=True)
+        PortSpec(key, value.type.dtype, value.type.shape, defaults.get(value.name))
+        for key, value in zip(port_keys(names), values, strict=True)
     ]

@@ -41,7 +41,7 @@ class Interpreter:
 
     def reset(self) -> None:
         """Put every variable back to its start."""
-        self._state = {value: _initial_state(value) for value in self.graph.values() if value.is_variable}
+        self._state = {value: initial_state(value) for value in self.graph.values() if value.is_variable}
 
     def run(self, inputs: Inputs) -> list[Array]:
         """One invocation.
@@ -116,7 +116,8 @@ def _last_readers(graph: Graph) -> dict[Value, Node | None]:
     return found
 
 
-def _initial_state(value: Value) -> Array:
+def initial_state(value: Value) -> Array:
+    """What a variable holds before the first invocation: its own contents, else as TFLite starts it."""
     if value.constant is not None:
         return np.array(value.constant)
     q = value.type.quantization

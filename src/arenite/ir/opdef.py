@@ -73,7 +73,7 @@ class OpCall:
             node.attrs,
             tuple(None if value is None else value.type for value in node.operands),
             tuple(value.type for value in node.results),
-            tuple(None if value is None else value.constant for value in node.operands),
+            tuple(value.constant if value is not None and value.is_constant else None for value in node.operands),
         )
 
     def operand(self, index: int) -> TensorType:
@@ -155,6 +155,7 @@ class OpDef:
         attrs: the attribute dataclass.
         operands: in order; a variadic one only last.
         result_names: one each.
+        state: indices of operands that are state: the op changes them in place.
         variadic_results: the last result stands for any number of them, one at least.
         constraints: checked by the verifier, in order, before `infer`.
         evaluate_float: meaning on float32.
@@ -177,6 +178,7 @@ class OpDef:
     canonicalize: Canonicalize | NotApplicable
     constraints: tuple[Constraint, ...] = ()
     fold: Evaluate | None = None  # when folding differs from evaluating
+    state: tuple[int, ...] = ()
     variadic_results: bool = False
     n_results: tuple[int, int] | None = None  # fewest and most, where not every node has all of result_names
 
@@ -215,7 +217,13 @@ def signature_text(call: OpCall) -> str:
 
 
 class Registry(Mapping[str, OpDef]):
-    """Immutable name → OpDef. Passed along, never global."""
+    """Immutable name → OpDef. Passed along, never global.
+
+    Attributes:
+        dialect: `core` or `onnx`.
+    """
+
+    dialect = "core"
 
     def __init__(self, definitions: Iterable[OpDef] = ()) -> None:
         self._definitions: dict[str, OpDef] = {}

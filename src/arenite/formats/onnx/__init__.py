@@ -2,6 +2,6 @@
 
 from arenite.formats.onnx.details import OnnxDetails
 from arenite.formats.onnx.exporter import export_model
-from arenite.formats.onnx.importer import import_model
+from arenite.formats.onnx.importer import import_model, model_registry
 
-__all__ = ["OnnxDetails", "export_model", "import_model"]
+__all__ = ["OnnxDetails", "export_model", "import_model", "model_registry"]

@@ -1,6 +1,7 @@
 """From an .onnx file to a model: one operator in, one node out, nothing optimised."""
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -12,6 +13,8 @@ from arenite.formats.onnx.external import ExternalFiles
 from arenite.formats.onnx.reader import GraphReader, Reading
 from arenite.ir.graph import Graph
 from arenite.ir.model import Model
+from arenite.ops.onnx.dialect import OnnxRegistry
+from arenite.ops.onnx.engine import onnx_registry
 from arenite.ops.onnx.names import split_op
 
 MAX_FILE_NBYTES = 2**31 - 1
@@ -58,6 +61,18 @@ def import_model(source: bytes | str | Path, name: str) -> Model:
         notes=(*reading.notes, *notes),
     )
     return Model(name, graph, "onnx", details, digest)
+
+
+def model_registry(model: Model, pure: Sequence[str] = ()) -> OnnxRegistry:
+    """The operators of a model's opsets and the functions that it defines.
+
+    Args:
+        model: of the onnx dialect.
+        pure: names of ops that are declared pure.
+    """
+    details = model.details if isinstance(model.details, OnnxDetails) else OnnxDetails()
+    functions = ModelProto.FromString(details.header).functions
+    return onnx_registry(dict(details.opsets), functions=tuple(functions), pure=pure)
 
 
 def _read(path: Path) -> tuple[bytes, Path]:

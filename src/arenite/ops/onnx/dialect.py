@@ -42,6 +42,8 @@ class OnnxRegistry(Registry):
         pure: names of ops whose users say that they are pure.
     """
 
+    dialect = "onnx"
+
     def __init__(
         self,
         opsets: Mapping[str, int],
