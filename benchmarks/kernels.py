@@ -131,13 +131,13 @@ def main() -> None:
     built = _build(_graph(layers), compiling)
     measured = measure(built, lambda _: None)
     assert measured.run is not None
-    print(f"{'layer':32}{'variant':12}{'MACs':>10}{'instr':>10}{'/MAC':>7}{'cycles/MAC':>12}")
+    print(f"{'layer':30}{'variant':16}{'MACs':>11}{'instr':>11}{'/MAC':>7}{'cycles/MAC':>12}")
     by_name = {call.name: (call, run) for call, run in zip(built.program.calls, measured.run.layers, strict=True)}
     for index, layer in enumerate(layers):
         call, run = by_name[f"n{index}"]
         cycles = "" if run.cycles_estimate is None else f"{run.cycles_estimate / call.macs:12.2f}"
         rate = run.instructions / call.macs
-        print(f"{layer.label:32}{call.variant:12}{call.macs:10,}{run.instructions:10,}{rate:7.2f}{cycles}")
+        print(f"{layer.label:30}{call.variant:16}{call.macs:11,}{run.instructions:11,}{rate:7.2f}{cycles}")
     for symbol in sorted({call.kernel for call in built.program.calls}):
         print(f"{symbol:44}{measured.functions.get(symbol, 0):10,} B")
 

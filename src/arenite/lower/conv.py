@@ -32,7 +32,9 @@ from arenite.ops.weighted import INPUT, WEIGHT, Numbers, exact_product, quantiza
 _PAIR = 2
 # Elements that the inner loop takes without a rest.
 _STEP = 4
-_CODE_NBYTES = 900
+# Code of the kernels, compiled for size.
+_DIRECT_CODE_NBYTES = 1600
+_POINTWISE_CODE_NBYTES = 950
 # Shorter rows of a window are gathered: the inner loop would be over before it pays.
 _IN_PLACE_NELEM = 16
 
@@ -121,7 +123,7 @@ def _cost_direct(call: OpCall, weight: OhwiWeights) -> KernelCost:
     gathered = 0.0 if _reads_in_place(call) else 1.5 * inner + 25.0 * height.filter
     pairs = -(-channels // _PAIR)
     instructions = pixels * (pairs * _PAIR * (PER_MAC * inner + PER_RESULT) + 40 + gathered)
-    return KernelCost(instructions, _CODE_NBYTES + pairs * _PAIR * (inner + 9), _scratch_nbytes(call))
+    return KernelCost(instructions, _DIRECT_CODE_NBYTES + pairs * _PAIR * (inner + 9), _scratch_nbytes(call))
 
 
 def _reference_direct(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
@@ -163,7 +165,7 @@ def _cost_pointwise(call: OpCall) -> KernelCost:
     # A last pixel without a partner costs as much as two.
     computed = pixels + pixels % 2
     instructions = computed * (pairs * _PAIR * (PER_MAC * inputs + PER_RESULT) + 10)
-    return KernelCost(instructions, _CODE_NBYTES - 400 + pairs * _PAIR * (inputs + 9))
+    return KernelCost(instructions, _POINTWISE_CODE_NBYTES + pairs * _PAIR * (inputs + 9))
 
 
 def _reference_pointwise(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:

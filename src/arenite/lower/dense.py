@@ -8,7 +8,6 @@ from arenite.lower.kernel import Kernel, KernelCost, Prepared
 from arenite.lower.program import ParamValue
 from arenite.lower.weighted import (
     CONSTRAINTS,
-    PER_RESULT,
     Int8Array,
     arguments,
     deinterleaved,
@@ -23,8 +22,9 @@ from arenite.lower.weighted import (
 from arenite.ops.weighted import INPUT, Numbers, exact_product
 
 GROUP = 4
-_PER_MAC = 2.4
-_CODE_NBYTES = 400
+_PER_MAC = 2.34
+_PER_RESULT = 28.0
+_CODE_NBYTES = 700
 
 
 def prepare_rows(call: OpCall, weight: Int8Array) -> tuple[Prepared, ...]:
@@ -46,7 +46,7 @@ def cost_rows(call: OpCall, outputs: int, inputs: int) -> KernelCost:
     """Estimate for `prepare_rows`."""
     rows = call.operand(INPUT).nelem // inputs
     groups = -(-outputs // GROUP)
-    instructions = rows * groups * (GROUP * (_PER_MAC * inputs + PER_RESULT) + 20)
+    instructions = rows * groups * GROUP * (_PER_MAC * inputs + _PER_RESULT)
     return KernelCost(instructions, _CODE_NBYTES + groups * GROUP * (inputs + 9))
 
 

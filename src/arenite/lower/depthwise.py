@@ -10,7 +10,6 @@ from arenite.lower.kernel import Kernel, KernelCost, Prepared
 from arenite.lower.program import ParamValue
 from arenite.lower.weighted import (
     CONSTRAINTS,
-    PER_RESULT,
     Int8Array,
     arguments,
     finish,
@@ -27,8 +26,8 @@ from arenite.ops.weighted import INPUT, WEIGHT, Numbers, quantization_of
 # Results that the kernel computes together, and how large a plane may be before it is cut into bands.
 _TOGETHER = 3
 _PLANE_NBYTES = 1024
-_DIRECT_CODE_NBYTES = 350
-_PLANES_CODE_NBYTES = 1200
+_DIRECT_CODE_NBYTES = 700
+_PLANES_CODE_NBYTES = 1850
 
 
 def _channel_rows(call: OpCall) -> Int8Array:
@@ -74,11 +73,12 @@ def _prepare_direct(call: OpCall) -> tuple[Prepared, ...]:
     rows = _channel_rows(call)
     # Taps beyond the border are left out, so the zero point cannot be folded.
     table = tables(call, rows, fold=False)
-    return (Prepared(_common_params(call), arguments(rows.reshape(-1), table), _macs(call)),)
+    params = {**_common_params(call), "narrow": int(table.narrow)}
+    return (Prepared(params, arguments(rows.reshape(-1), table), _macs(call)),)
 
 
 def _cost_direct(call: OpCall) -> KernelCost:
-    instructions = _macs(call) * 11.0 + _results(call) * 60.0
+    instructions = _macs(call) * 12.0 + _results(call) * 95.0
     return KernelCost(instructions, _DIRECT_CODE_NBYTES + weight_of(call).size + 9 * weight_of(call).shape[3])
 
 
@@ -119,7 +119,7 @@ def _cost_planes(call: OpCall) -> KernelCost:
     bands = -(-height.output // band)
     copied = call.operand(INPUT).dims[0] * call.operand(INPUT).dims[3] * bands * nbytes * 4.0
     summed = _macs(call) * wide / width.output * (2.1 if fast else 4.0)
-    instructions = copied + summed + _results(call) * PER_RESULT
+    instructions = copied + summed + _results(call) * 16.0
     flash = _PLANES_CODE_NBYTES + weight_of(call).size + 9 * weight_of(call).shape[3]
     return KernelCost(instructions, flash, nbytes)
 

@@ -35,6 +35,7 @@ DEPTHWISE_CONV2D_S8 = KernelInfo(
         *WINDOW,
         *fields("input_zero_point"),
         *OUTPUT_RANGE,
+        *fields("narrow"),
     ),
     arguments=ARGUMENTS,
     headers=HEADERS,

@@ -25,6 +25,7 @@ typedef struct {
     int32_t output_zero_point;
     int32_t clamp_low;
     int32_t clamp_high;
+    int32_t narrow; /* sums below 2^30, all shifts in [-31, -1] */
 } arenite_depthwise_conv2d_s8_params;
 
 /* Along one dimension, the taps [first, last) of a window that lie inside the image. */
@@ -42,16 +43,45 @@ ARENITE_INLINE arenite_depthwise_conv2d_s8_taps arenite_depthwise_conv2d_s8_insi
     return inside;
 }
 
+/* The part of a window that lies inside the image, for any channel. */
+typedef struct {
+    int32_t rows;
+    int32_t columns;
+    int32_t row_step; /* from one filter row's inputs to the next one's */
+    int32_t column_step;
+    int32_t skipped; /* weights from the end of one row to the start of the next */
+    int32_t zero_point;
+} arenite_depthwise_conv2d_s8_window;
+
+ARENITE_SHARED uint32_t arenite_depthwise_conv2d_s8_sum(const arenite_depthwise_conv2d_s8_window *window,
+                                                        const int8_t *input, const int8_t *weights) {
+    const int32_t column_step = window->column_step, zero_point = window->zero_point;
+    uint32_t sum = 0;
+    ARENITE_AS_WRITTEN
+    for (int32_t rows = window->rows; rows > 0; --rows) {
+        int32_t tap = 0;
+        ARENITE_AS_WRITTEN
+        for (int32_t columns = window->columns; columns > 0; --columns) {
+            sum += (uint32_t)((input[tap] - zero_point) * *weights++);
+            tap += column_step;
+        }
+        input += window->row_step;
+        weights += window->skipped;
+    }
+    return sum;
+}
+
 /* Weights are [channels * multiplier][filter_height][filter_width]; biases are the model's own. */
 ARENITE_INLINE void arenite_depthwise_conv2d_s8_core(const arenite_depthwise_conv2d_s8_params *params,
                                                      const int8_t *input, const int8_t *weights,
                                                      const int32_t *biases, const int32_t *multipliers,
                                                      const int8_t *shifts, int8_t *output) {
     const int32_t row_nelem = params->input_width * params->input_channels;
-    const int32_t x_step = params->dilation_width * params->input_channels;
-    const int32_t y_step = params->dilation_height * row_nelem;
     const int32_t taps = params->filter_height * params->filter_width;
-    const int32_t zero_point = params->input_zero_point;
+    arenite_depthwise_conv2d_s8_window window;
+    window.row_step = params->dilation_height * row_nelem;
+    window.column_step = params->dilation_width * params->input_channels;
+    window.zero_point = params->input_zero_point;
     int8_t *target = output;
     for (int32_t batch = 0; batch < params->batches; ++batch, input += row_nelem * params->input_height) {
         for (int32_t y = 0; y < params->output_height; ++y) {
@@ -62,29 +92,24 @@ ARENITE_INLINE void arenite_depthwise_conv2d_s8_core(const arenite_depthwise_con
                 const int32_t left = x * params->stride_width - params->pad_left;
                 const arenite_depthwise_conv2d_s8_taps columns = arenite_depthwise_conv2d_s8_inside(
                     left, params->input_width, params->filter_width, params->dilation_width);
-                const int32_t skipped = rows.first * params->filter_width + columns.first;
+                const int32_t first = rows.first * params->filter_width + columns.first;
                 const int32_t corner =
                     (top + rows.first * params->dilation_height) * row_nelem +
                     (left + columns.first * params->dilation_width) * params->input_channels;
+                const int32_t inside = rows.first < rows.last && columns.first < columns.last;
+                window.rows = rows.last - rows.first;
+                window.columns = columns.last - columns.first;
+                window.skipped = params->filter_width - window.columns;
                 int32_t o = 0;
                 for (int32_t c = 0; c < params->input_channels; ++c) {
                     for (int32_t m = 0; m < params->multiplier; ++m, ++o) {
-                        const int8_t *row_weights = weights + o * taps + skipped;
-                        int32_t at = corner + c;
                         uint32_t sum = (uint32_t)biases[o];
-                        for (int32_t ky = rows.first; ky < rows.last; ++ky) {
-                            const int8_t *w = row_weights;
-                            int32_t tap = at;
-                            ARENITE_AS_WRITTEN
-                            for (int32_t n = columns.last - columns.first; n > 0; --n) {
-                                sum += (uint32_t)((input[tap] - zero_point) * *w++);
-                                tap += x_step;
-                            }
-                            row_weights += params->filter_width;
-                            at += y_step;
+                        if (inside) {
+                            sum += arenite_depthwise_conv2d_s8_sum(&window, input + corner + c,
+                                                                   weights + o * taps + first);
                         }
-                        *target++ = (int8_t)arenite_requantize_wide((int32_t)sum, multipliers[o], shifts[o],
-                                                                    params->output_zero_point);
+                        *target++ = arenite_requantize_s8(sum, multipliers[o], shifts[o],
+                                                          params->output_zero_point, params->narrow);
                     }
                 }
             }

@@ -29,17 +29,21 @@ ARENITE_INLINE int32_t arenite_requantize_narrow(int32_t accumulator, int32_t mu
     return arenite_saturate_s8((((scaled + (scaled >> 31)) >> right) + nudge) >> 1);
 }
 
-/* For any accumulator and shift in [-62, 30]; a shift to the left drops what leaves 32 bits. */
+/* For any accumulator and shift in [-31, 30], or below -31 for a multiplier of 0; a shift to the left drops
+ * what leaves 32 bits. */
 ARENITE_SHARED int32_t arenite_requantize_wide(int32_t accumulator, int32_t multiplier, int32_t shift,
                                                int32_t zero_point) {
     const int32_t left = shift > 0 ? shift : 0;
     const int32_t right = shift > 0 ? 0 : -shift;
+    if (right > 31) {
+        return zero_point;
+    }
     const int32_t scaled = arenite_scale((int32_t)((uint32_t)accumulator << left), multiplier);
-    const int64_t half = ((int64_t)1 << right) >> 1;
-    const int64_t below = right > 0 && scaled < 0 ? 1 : 0;
-    const int64_t rounded = ((int64_t)scaled + half - below) >> right;
-    const int64_t result = rounded + zero_point;
-    return result < -128 ? -128 : result > 127 ? 127 : (int32_t)result;
+    /* What is shifted out, against a half, which a negative number must exceed. */
+    const uint32_t mask = (1u << right) - 1u;
+    const uint32_t half = (mask >> 1) + (scaled < 0 ? 1u : 0u);
+    const int32_t rounded = (scaled >> right) + (((uint32_t)scaled & mask) > half ? 1 : 0);
+    return rounded < -128 - zero_point ? -128 : rounded > 127 - zero_point ? 127 : rounded + zero_point;
 }
 
 /* The right one of both. */
