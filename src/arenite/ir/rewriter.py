@@ -1,6 +1,6 @@
 """The one mutator of graphs. It keeps schedule order, uses and origin right."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -12,17 +12,34 @@ from arenite.ir.types import TensorType
 
 
 class Rewriter:
-    """Changes one graph.
+    """Changes one graph; `nested` gives one for a graph inside it."""
 
-    Attributes:
-        changed: how many changes were made.
-    """
-
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, outer: "Rewriter | None" = None) -> None:
         self.graph = graph
-        self.changed = 0
-        self._values = NamePool(value.name for value in graph.values())
-        self._nodes = NamePool(node.name for node in graph.nodes)
+        self._is_nested = outer is not None
+        if outer is None:
+            graphs = list(_all_graphs(graph))
+            self._values = NamePool(value.name for each in graphs for value in each.values())
+            self._nodes = NamePool(node.name for each in graphs for node in each.nodes)
+            self._changes = [0]
+        else:
+            self._values, self._nodes, self._changes = outer._values, outer._nodes, outer._changes
+
+    def nested(self, graph: Graph) -> "Rewriter":
+        """A rewriter of a graph that a node of this one holds: names stay unique in all of them, changes add up."""
+        return Rewriter(graph, self)
+
+    @property
+    def changed(self) -> int:
+        """How many changes were made, in nested graphs too."""
+        return self._changes[0]
+
+    @changed.setter
+    def changed(self, count: int) -> None:
+        self._changes[0] = count
+
+    def _count(self) -> None:
+        self._changes[0] += 1
 
     def constant(self, name: str, array: Array, type: TensorType | None = None) -> Value:  # noqa: A002
         """A new constant value; `type` defaults to the array's own, unquantized."""
@@ -48,16 +65,16 @@ class Rewriter:
         ]
         node = Node(node_name, op, operands, results, attrs, tuple(dict.fromkeys(origin)))
         self.graph._insert(node, before)
-        self.changed += 1
+        self._count()
         return node
 
     def set_operand(self, node: Node, index: int, value: Value | None) -> None:
         self.graph._set_operand(node, index, value)
-        self.changed += 1
+        self._count()
 
     def set_attrs(self, node: Node, attrs: Attrs) -> None:
         node.attrs = attrs
-        self.changed += 1
+        self._count()
 
     def add_origin(self, node: Node, origin: Iterable[str]) -> None:
         """Let `node` stand for these source operators too."""
@@ -76,10 +93,11 @@ class Rewriter:
     def may_replace(self, old: Value, new: Value) -> bool:
         """Whether `new` can take `old`'s place without changing a name that the user sees.
 
-        It cannot when `old` is a graph output and `new` is a graph input or another output.
+        It cannot when `old` is a graph output and `new` is a graph input or another output. A nested graph gives only
+        what it computes itself, and constants.
         """
-        return old not in self.graph.outputs or not (
-            new in self.graph.inputs or new in self.graph.outputs or new.is_variable
+        return not any(
+            new in graph.outputs or new.is_variable or _is_from_outside(new, graph) for graph in old.output_of
         )
 
     def replace_value(self, old: Value, new: Value, *, take_name: bool = False) -> None:
@@ -95,14 +113,15 @@ class Rewriter:
         """
         if not self.may_replace(old, new):
             raise ValueError(f"output %{old.name} would lose its name to %{new.name}")
-        if take_name or old in self.graph.outputs:
+        if take_name or (old in self.graph.outputs and not self._is_nested):
             self.swap_names(old, new)
         for use in old.uses:
             self.graph._set_operand(use.node, use.index, new)
-        for index, value in enumerate(self.graph.outputs):
-            if value is old:
-                self.graph.outputs[index] = new
-        self.changed += 1
+        for graph in old.output_of:
+            for index, value in enumerate(graph.outputs):
+                if value is old:
+                    graph.outputs[index] = new
+        self._count()
 
     def erase(self, node: Node) -> None:
         """Remove a node whose results nobody reads.
@@ -111,12 +130,12 @@ class Rewriter:
             ValueError: somebody does.
         """
         for value in node.results:
-            if value.uses or value in self.graph.outputs:
+            if value.is_read:
                 raise ValueError(f"cannot erase '{node.name}': its result %{value.name} is still read")
         self.graph._remove(node)
         for region in node.regions:
             _discard(region)
-        self.changed += 1
+        self._count()
 
     def replace(
         self, node: Node, values: Sequence[Value], *, carry_to: Iterable[Node] = (), take_names: bool = False
@@ -134,7 +153,14 @@ class Rewriter:
         self.graph._remove(node)
         self.graph._insert(node, before)
         assert node.results is results
-        self.changed += 1
+        self._count()
+
+
+def _is_from_outside(value: Value, graph: Graph) -> bool:
+    """Whether a graph's input or a value of a graph around it, and no constant."""
+    if value.producer is not None:
+        return value.producer.graph is not graph
+    return not value.is_constant
 
 
 def _discard(graph: Graph) -> None:
@@ -143,3 +169,11 @@ def _discard(graph: Graph) -> None:
         for region in node.regions:
             _discard(region)
         graph._remove(node)
+    graph.outputs = []
+
+
+def _all_graphs(graph: Graph) -> Iterator[Graph]:
+    yield graph
+    for node in graph.nodes:
+        for region in node.regions:
+            yield from _all_graphs(region)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -105,12 +106,18 @@ class Work:
         self.rewriter = Rewriter(graph)
         self._pass_name = pass_name
         self._sink = context.sink
-        self._candidates = 0
+        self._considered: list[str] = []
         self._remarks: list[Remark] = []
+
+    def nested(self, graph: Graph) -> "Work":
+        """The same work on a graph that a node of this one holds."""
+        inner = copy(self)
+        inner.graph, inner.rewriter = graph, self.rewriter.nested(graph)
+        return inner
 
     def consider(self, subject: Node | Value) -> Candidate:
         """Count a candidate, which must then get its one verdict."""
-        self._candidates += 1
+        self._considered.append(subject.name)
         origin = _origin(subject)
         return Candidate(self._pass_name, subject.name, origin, self._remark)
 
@@ -119,7 +126,7 @@ class Work:
         self._remark(Remark(RemarkKind.ANALYSIS, self._pass_name, reason, subject.name, arguments, _origin(subject)))
 
     def result(self) -> PassResult:
-        return PassResult(self.rewriter.changed > 0, self._candidates, tuple(self._remarks))
+        return PassResult(self.rewriter.changed > 0, len(self._considered), tuple(self._remarks))
 
     def _remark(self, remark: Remark) -> None:
         self._remarks.append(remark)
