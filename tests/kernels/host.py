@@ -38,7 +38,7 @@ _CTYPES: dict[str, type[Any]] = {
 }
 _GUARD_NBYTES = 0 if ADDRESS_SANITIZER else 64
 _GUARD = 0xA5
-_WRITTEN = (Role.OUTPUT, Role.SCRATCH)
+_WRITTEN = (Role.OUTPUT, Role.SCRATCH, Role.STATE)
 
 
 @cache
@@ -74,7 +74,7 @@ def params_type(info: KernelInfo) -> type[ctypes.Structure]:
 
 
 def call(info: KernelInfo, params: Mapping[str, ParamValue], arguments: Arguments, compiler: str = "gcc") -> None:
-    """Executes the kernel's generic entry; outputs and scratch are filled in place.
+    """Executes the kernel's generic entry; outputs, scratch and state are filled in place.
 
     Every array lies between guard bytes while the kernel runs. An output that starts where an input does takes over
     its bytes.

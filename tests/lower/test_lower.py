@@ -116,14 +116,14 @@ def test_all_dynamic_shapes_are_named_at_once() -> None:
     assert "--input-shape" in caught.value.problems[1]
 
 
-def test_state_is_refused_in_one_sentence() -> None:
+def test_state_that_is_read_as_if_computed_is_refused() -> None:
     builder = GraphBuilder()
     x, v = builder.input("x", int8(4)), builder.variable("v", int8(4))
     w = builder.variable("w", int8(4))
     s = builder.node("toy.add", [x, v], [int8(4)]).result
-    with pytest.raises(ModelError, match="tensors 'v', 'w'") as caught:
-        lowered(builder.output(builder.node("toy.add", [s, w], [int8(4)]).result))
-    assert len(caught.value.problems) == 1
+    with pytest.raises(ModelError, match="reads the state 'v' as if it were computed") as caught:
+        lower(builder.output(builder.node("toy.add", [s, w], [int8(4)]).result), REGISTRY, KERNELS, name="n")
+    assert len(caught.value.problems) == 2
 
 
 def test_an_input_without_a_c_type_is_refused() -> None:

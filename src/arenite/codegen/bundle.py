@@ -7,6 +7,7 @@ from arenite.codegen.header import render_header
 from arenite.codegen.names import Names
 from arenite.codegen.project import render_cmake, render_resolver
 from arenite.codegen.source import render_source
+from arenite.codegen.state import BYTES_HEADER
 from arenite.kernels.manifest import KernelInfo
 from arenite.lower.program import Program
 
@@ -39,6 +40,7 @@ def render(
         "CMakeLists.txt": render_cmake(names, used.values()),
     }
     headers = {PORT_HEADER, *(h for info in used.values() for h in (info.header, *info.headers))}
+    headers |= {BYTES_HEADER} if program.states else set()
     files |= {header: read_header(header) for header in sorted(headers)}
     if resolver_methods:
         methods = sorted(set(resolver_methods))

@@ -41,7 +41,7 @@ def render_header(program: Program) -> str:
         ),
         f"void {names.invoke}(void);",
         "",
-        *block_comment(["Forgets what was kept between invocations. This network keeps nothing."]),
+        *block_comment([_reset_comment(program)]),
         f"void {names.reset}(void);",
         "",
         "#ifdef __cplusplus",
@@ -51,6 +51,13 @@ def render_header(program: Program) -> str:
         f"#endif /* {guard} */",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _reset_comment(program: Program) -> str:
+    kept = "This network keeps nothing."
+    if program.states:
+        kept = f"This network keeps {program.state_nbytes} bytes; the first invocation need not be preceded by a call."
+    return f"Forgets what was kept between invocations. {kept}"
 
 
 def port_ctype(port: Port) -> str:

@@ -42,6 +42,14 @@ class Names:
         return f"{self.model}_arena"
 
     @property
+    def state(self) -> str:
+        return f"{self.model}_state"
+
+    @property
+    def started(self) -> str:
+        return f"{self.model}_started"
+
+    @property
     def invoke(self) -> str:
         return f"{self.model}_invoke"
 

@@ -6,8 +6,9 @@ from arenite.codegen.comments import block_comment, comment_text
 from arenite.codegen.header import port_ctype
 from arenite.codegen.literals import literal
 from arenite.codegen.names import Direction, Names
+from arenite.codegen.state import BYTES_HEADER, reset_lines, start_lines, state_lines, state_pointer
 from arenite.kernels.manifest import Argument, Field, KernelInfo, Role
-from arenite.lower.program import BufferRef, ConstantRef, KernelCall, ParamValue, Port, Program
+from arenite.lower.program import BufferRef, ConstantRef, KernelCall, ParamValue, Port, Program, Ref, StateRef
 
 _MAX_ORIGINS = 12
 _MAX_NAME = 90
@@ -24,18 +25,20 @@ def render_source(program: Program, manifests: Mapping[str, KernelInfo]) -> str:
         "#include <stddef.h>",
         "",
         '#include "arenite_port.h"',
+        *([f'#include "{BYTES_HEADER}"'] if program.states else []),
         *(f'#include "{header}"' for header in kernels),
         f'#include "{names.data_header}"',
         "",
         *_arena(program, names),
+        *state_lines(program, names),
     ]
     for index, call in enumerate(program.calls):
         lines += _layer(program, names, manifests[call.kernel], index, call)
     lines += _ports(program, names, "input", program.inputs)
     lines += _ports(program, names, "output", program.outputs)
-    lines += ["", f"void {names.invoke}(void) {{"]
+    lines += ["", f"void {names.invoke}(void) {{", *start_lines(program, names)]
     lines += [f"    {names.layer(index)}();" for index in range(len(program.calls))]
-    lines += ["}", "", f"void {names.reset}(void) {{", "}"]
+    lines += ["}", "", f"void {names.reset}(void) {{", *reset_lines(program, names), "}"]
     return "\n".join(lines) + "\n"
 
 
@@ -57,8 +60,12 @@ def _layer(program: Program, names: Names, info: KernelInfo, index: int, call: K
     # C has no empty initialiser, and no empty struct either.
     yield from () if info.fields else ("        0,",)
     yield "    };"
-    yield f"    uint8_t *arena = {names.arena};"
-    yield "    ARENITE_OPAQUE(arena);"
+    if program.buffers:
+        yield f"    uint8_t *arena = {names.arena};"
+        yield "    ARENITE_OPAQUE(arena);"
+    if any(isinstance(ref, StateRef) for ref in call.arguments.values()):
+        yield f"    uint8_t *state = {names.state};"
+        yield "    ARENITE_OPAQUE(state);"
     arguments = ["&params"]
     arguments += [_argument(program, names, argument, call.arguments[argument.name]) for argument in info.arguments]
     separator = ",\n        "
@@ -92,12 +99,14 @@ def _param(field: Field, value: ParamValue) -> str:
     return literal(value, field.ctype)
 
 
-def _argument(program: Program, names: Names, argument: Argument, ref: BufferRef | ConstantRef | None) -> str:
+def _argument(program: Program, names: Names, argument: Argument, ref: Ref | None) -> str:
     if ref is None:
         return f"NULL /* {argument.name} */"
     if isinstance(ref, ConstantRef):
         return f"{names.constant(ref.constant)} /* {argument.name} */"
     const = "const " if argument.role in (Role.INPUT, Role.CONSTANT) else ""
+    if isinstance(ref, StateRef):
+        return f"{state_pointer(program, f'{const}{argument.ctype}', const, ref)} /* {argument.name} */"
     return f"{_arena_pointer(program, 'arena', f'{const}{argument.ctype}', const, ref)} /* {argument.name} */"
 
 
@@ -109,6 +118,7 @@ def _arena_pointer(program: Program, arena: str, ctype: str, const: str, ref: Bu
 def _ports(program: Program, names: Names, direction: Direction, ports: tuple[Port, ...]) -> Iterator[str]:
     const = "const " if direction == "output" else ""
     for index, port in enumerate(ports):
+        assert not isinstance(port.ref, StateRef), "state is no input or output"
         ctype = f"{const}{port_ctype(port)}"
         place = (
             names.constant(port.ref.constant)

@@ -33,7 +33,8 @@ class Value:
         name: unique within its graph.
         type: element type, shape and quantization.
         producer: the node that computes it; None for a graph input or a constant.
-        constant: the read-only array of a constant; a splat is an array with strides of 0.
+        constant: the read-only array of a constant, or what a variable holds at first; a splat is an array with
+            strides of 0.
         is_variable: state, kept between invocations.
     """
 
@@ -59,7 +60,7 @@ class Value:
 
     @property
     def is_constant(self) -> bool:
-        return self.constant is not None
+        return self.constant is not None and not self.is_variable
 
     @property
     def uses(self) -> tuple[Use, ...]:

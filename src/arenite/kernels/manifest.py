@@ -4,9 +4,9 @@ A kernel's C signature follows from its facts:
 
     void <symbol>(const <symbol>_params *params, <arguments in order>);
 
-Inputs, constants: `const T *`; outputs, scratch: `T *`. A parameter that the C compiler should fold is a field of the
-struct; anything longer than a few words is a constant argument. `KernelInfo` rows live in one module per family, each
-ending in a tuple `KERNELS`; `arenite.kernels.manifests()` collects them.
+Inputs, constants: `const T *`; outputs, scratch, state: `T *`. A parameter that the C compiler should fold is a field
+of the struct; anything longer than a few words is a constant argument. `KernelInfo` rows live in one module per family,
+each ending in a tuple `KERNELS`; `arenite.kernels.manifests()` collects them.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,17 @@ from enum import Enum
 
 
 class Role(Enum):
-    """What an argument is for. CONSTANT data lives in flash and is prepared at compile time."""
+    """What an argument is for.
+
+    CONSTANT data lives in flash and is prepared at compile time. STATE is read and written, and kept between
+    invocations.
+    """
 
     INPUT = "input"
     CONSTANT = "constant"
     OUTPUT = "output"
     SCRATCH = "scratch"
+    STATE = "state"
 
 
 @dataclass(frozen=True)

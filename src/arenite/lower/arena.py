@@ -16,7 +16,7 @@ from arenite.ir.graph import Array
 from arenite.kernels.manifest import Argument, Role
 from arenite.lower.kernel import Kernel
 from arenite.lower.kernelset import KernelSet
-from arenite.lower.program import Buffer, BufferRef, ConstantRef, KernelCall, Port, Program
+from arenite.lower.program import Buffer, BufferRef, ConstantRef, KernelCall, Port, Program, Ref, StateRef
 
 POISONS = (0xA5, 0x5A)
 """They differ in every bit, and as int8, int16, int32 or float they are far from each other."""
@@ -27,7 +27,35 @@ Trace = Callable[[KernelCall, str, Array], None]
 Bytes = npt.NDArray[np.uint8]
 
 
-def run(program: Program, kernels: KernelSet, inputs: Sequence[Array], trace: Trace | None = None) -> list[Array]:
+class States:
+    """What a program keeps between invocations, as it is at first. One copy goes with each copy of the arena."""
+
+    def __init__(self, program: Program) -> None:
+        constants = {constant.name: constant.data for constant in program.constants}
+        self.copies: tuple[dict[str, Bytes], ...] = tuple(
+            {
+                state.name: np.full(state.nbytes, state.initial, np.uint8)
+                if isinstance(state.initial, int)
+                else constants[state.initial.constant].view(np.uint8).copy()
+                for state in program.states
+            }
+            for _ in POISONS
+        )
+
+    def check(self, name: str, where: str) -> None:
+        """Refuses contents that depend on memory that nobody wrote."""
+        first, second = (copy[name] for copy in self.copies)
+        if not np.array_equal(first, second):
+            raise SelfCheckError(f"{where}: state '{name}' now depends on memory that nobody wrote")
+
+
+def run(
+    program: Program,
+    kernels: KernelSet,
+    inputs: Sequence[Array],
+    trace: Trace | None = None,
+    states: States | None = None,
+) -> list[Array]:
     """One invocation.
 
     Args:
@@ -35,6 +63,7 @@ def run(program: Program, kernels: KernelSet, inputs: Sequence[Array], trace: Tr
         kernels: where the calls' references are found.
         inputs: arrays of the ports' shapes and dtypes.
         trace: is told of each result.
+        states: what earlier invocations have left, which this one changes; None: a fresh one.
 
     Returns:
         The outputs, of the ports' shapes and dtypes.
@@ -44,7 +73,7 @@ def run(program: Program, kernels: KernelSet, inputs: Sequence[Array], trace: Tr
         SelfCheckError: the program reads or writes bytes that are another value's, or bytes that nobody wrote.
     """
     _check_inputs(program, inputs)
-    arena = _Arena(program)
+    arena = _Arena(program, states or States(program))
     arena.begin_step(0)
     for port, array in zip(program.inputs, inputs, strict=True):
         arena.store(port, array)
@@ -79,6 +108,8 @@ def _execute(arena: "_Arena", step: int, call: KernelCall, kernel: Kernel, trace
     for copy in range(len(POISONS)):
         kernel.reference(call.params, {a.name: arena.view(copy, a, ref) for a, ref in arguments})
     for argument, ref in arguments:
+        if isinstance(ref, StateRef) and argument.role in (Role.STATE, Role.OUTPUT):
+            arena.states.check(ref.state, f"{where}, {argument.name}")
         if trace is not None and isinstance(ref, BufferRef) and argument.role is Role.OUTPUT:
             view = arena.view(0, argument, ref)
             assert view is not None, "a buffer has a view"
@@ -100,8 +131,9 @@ class _Owner:
 
 
 class _Arena:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, states: States) -> None:
         self._program = program
+        self.states = states
         self._buffers = {buffer.name: buffer for buffer in program.buffers}
         self._constants = {constant.name: constant.data for constant in program.constants}
         nbytes = program.placement.arena_nbytes
@@ -131,6 +163,7 @@ class _Arena:
 
     def load(self, port: Port) -> Array:
         """Read an output, as the caller does."""
+        assert not isinstance(port.ref, StateRef), "outputs are no state"
         if isinstance(port.ref, ConstantRef):
             raw = self._constants[port.ref.constant]
         else:
@@ -138,13 +171,18 @@ class _Arena:
             raw = self._bytes(self._copies[0], port.ref).copy()
         return raw.view(port.dtype.numpy).reshape(port.shape)
 
-    def view(self, copy: int, argument: Argument, ref: BufferRef | ConstantRef | None) -> Array | None:
+    def view(self, copy: int, argument: Argument, ref: Ref | None) -> Array | None:
         """What a reference gets for an argument: read-only unless it is written."""
         if ref is None:
             return None
         if isinstance(ref, ConstantRef):
             return self._constants[ref.constant].view(NUMPY_OF_CTYPE[argument.ctype])
-        view = self._bytes(self._copies[copy], ref).view(NUMPY_OF_CTYPE[argument.ctype])
+        raw: npt.NDArray[np.generic]
+        if isinstance(ref, StateRef):
+            raw = self.states.copies[copy][ref.state][ref.offset_nbytes : ref.offset_nbytes + ref.nbytes]
+        else:
+            raw = self._bytes(self._copies[copy], ref)
+        view = raw.view(NUMPY_OF_CTYPE[argument.ctype])
         view.flags.writeable = not _reads(argument)
         return view
 

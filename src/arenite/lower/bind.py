@@ -13,7 +13,7 @@ from arenite.ir.types import TensorType
 from arenite.kernels.manifest import Argument
 from arenite.lower.aliases import Aliases
 from arenite.lower.kernel import OperandRef, PreparedConstant, ResultRef
-from arenite.lower.program import BufferRef, Constant, ConstantKind, ConstantRef, KernelCall
+from arenite.lower.program import BufferRef, Constant, ConstantKind, ConstantRef, KernelCall, Ref, StateRef
 from arenite.lower.steps import Step
 
 
@@ -47,11 +47,11 @@ def bind_steps(steps: Sequence[Step], aliases: Aliases, pool: ConstantPool) -> t
     return tuple(_bind(index, step, aliases, pool) for index, step in enumerate(steps))
 
 
-def value_ref(
-    value: Value, aliases: Aliases, pool: ConstantPool, name: str, offset_nbytes: int = 0
-) -> BufferRef | ConstantRef:
+def value_ref(value: Value, aliases: Aliases, pool: ConstantPool, name: str, offset_nbytes: int = 0) -> Ref:
     """Where the bytes of a value are, from an offset on. `name` is for a constant that nobody has named yet."""
     root = aliases.root(value)
+    if root.is_variable:
+        return StateRef(root.name, offset_nbytes, root.type.nbytes - offset_nbytes)
     if root.constant is None:
         return BufferRef(aliases.host(value).name, offset_nbytes, root.type.nbytes - offset_nbytes, root.name)
     data = np.ascontiguousarray(root.constant).reshape(-1)[offset_nbytes // root.constant.itemsize :]
@@ -77,9 +77,7 @@ def _bind(index: int, step: Step, aliases: Aliases, pool: ConstantPool) -> Kerne
     )
 
 
-def _argument(
-    index: int, step: Step, argument: Argument, aliases: Aliases, pool: ConstantPool
-) -> BufferRef | ConstantRef | None:
+def _argument(index: int, step: Step, argument: Argument, aliases: Aliases, pool: ConstantPool) -> Ref | None:
     given = step.prepared.arguments[argument.name]
     constant_name = f"layer_{index:02d}_{argument.name}"
     match given:
@@ -91,7 +89,7 @@ def _argument(
             return pool.add(constant_name, _typed(given.data, step, argument), given.kind)
         case OperandRef() | ResultRef():
             value = step.value_of(given)
-            if value.constant is not None:
+            if value.is_constant and value.constant is not None:
                 _typed(value.constant, step, argument)
             return value_ref(value, aliases, pool, constant_name, given.offset_nbytes)
 

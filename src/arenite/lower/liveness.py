@@ -35,7 +35,7 @@ def find_buffers(graph: Graph, steps: Sequence[Step], aliases: Aliases, alignmen
 
     def touch(value: Value, step: int, width: int) -> None:
         host = aliases.host(value)
-        if not host.is_constant:
+        if not (host.is_constant or host.is_variable):
             span = spans.setdefault(host.name, _Span(host.type.nbytes, alignment, step, step + 1))
             span.touch(step, width)
 

@@ -13,8 +13,9 @@ from arenite.lower.kernelset import KernelSet
 from arenite.lower.liveness import find_buffers
 from arenite.lower.naming import c_name
 from arenite.lower.placing import check_limit, place
-from arenite.lower.program import Buffer, BufferRef, ConstantRef, Placement, Port, Program
+from arenite.lower.program import Buffer, Placement, Port, Program, Ref, StateRef
 from arenite.lower.select import Choice, Objective, select
+from arenite.lower.states import check_order, make_states, state_problems
 from arenite.lower.steps import Step, make_steps
 from arenite.lower.verify import verify
 
@@ -42,21 +43,22 @@ def lower(
         name: becomes C-safe and prefixes every symbol of the generated code.
         objective: what to be cheap in.
         alignment: of each buffer, in bytes; wider where its elements are wider.
-        ram_limit: most bytes that the arena may have.
+        ram_limit: most bytes that arena and state may have.
 
     Raises:
-        ModelError: shapes are not static, there is state, a type has no C type, or nodes have no kernel.
+        ModelError: shapes are not static, state is used as if it were computed, a type has no C type, or nodes have no
+            kernel.
         LimitError: the arena does not fit the limit.
         SelfCheckError: the result failed its own check.
     """
-    _check(graph)
+    _check(graph, registry)
     nodes = [node for node in graph.nodes if not is_view(node, registry)]
     plan = _plan(graph, nodes, registry, kernels, objective, alignment)
     steps, aliases, buffers, placement = plan.steps, plan.aliases, plan.buffers, plan.placement
     pool = ConstantPool()
+    check_order(graph, (step.node for step in steps))
     calls = bind_steps(steps, aliases, pool)
-    if ram_limit is not None:
-        check_limit(buffers, calls, placement, ram_limit)
+    states = make_states(graph, pool)
     inputs = (_port(value, value_ref(value, aliases, pool, "")) for value in graph.inputs)
     outputs = (
         _port(value, value_ref(value, aliases, pool, f"constant_output_{index}"))
@@ -70,7 +72,10 @@ def lower(
         calls=calls,
         placement=placement,
         constants=pool.constants,
+        states=states,
     )
+    if ram_limit is not None:
+        check_limit(buffers, calls, placement, ram_limit, program.state_nbytes)
     verify(program, kernels)
     return program
 
@@ -116,7 +121,8 @@ def _plan(
     return attempt(select(nodes, kernels, objective, dict.fromkeys(nodes, 0)))
 
 
-def _port(value: Value, ref: BufferRef | ConstantRef) -> Port:
+def _port(value: Value, ref: Ref) -> Port:
+    assert not isinstance(ref, StateRef), "state is no input or output"
     quantization = value.type.quantization
     per_tensor = quantization if quantization is not None and quantization.is_per_tensor else None
     return Port(
@@ -129,22 +135,12 @@ def _port(value: Value, ref: BufferRef | ConstantRef) -> Port:
     )
 
 
-def _check(graph: Graph) -> None:
+def _check(graph: Graph, registry: Registry) -> None:
     values = graph.values()
-    for problems in (list(_state(graph, values)), list(_dynamic(values)), list(_untypable(graph))):
+    for problems in (list(state_problems(graph, registry)), list(_dynamic(values)), list(_untypable(graph))):
         if problems:
             surplus = len(problems) - _MAX_NAMED
             raise ModelError(problems[:_MAX_NAMED] + ([f"and {surplus} more like these"] if surplus > 0 else []))
-
-
-def _state(graph: Graph, values: tuple[Value, ...]) -> Iterator[str]:
-    names = [f"'{value.name}'" for value in values if value.is_variable]
-    if names:
-        yield (
-            f"graph '{graph.name}' keeps state between invocations (tensors {', '.join(names[:_MAX_NAMED])}"
-            f"{', ...' if len(names) > _MAX_NAMED else ''}), which cannot be compiled yet: use a stateless model, or "
-            "make the state an input and an output"
-        )
 
 
 def _dynamic(values: tuple[Value, ...]) -> Iterator[str]:

@@ -36,12 +36,15 @@ def place(buffers: Sequence[Buffer], alignment: int) -> Placement:
     )
 
 
-def check_limit(buffers: Sequence[Buffer], calls: Sequence[KernelCall], placement: Placement, limit: int) -> None:
-    """Refuses an arena of more than `limit` bytes.
+def check_limit(
+    buffers: Sequence[Buffer], calls: Sequence[KernelCall], placement: Placement, limit: int, state_nbytes: int = 0
+) -> None:
+    """Refuses an arena that takes more than `limit` bytes together with the state.
 
     Raises:
         LimitError: it is larger; tells the step that needs most, who is alive there, and how much must go.
     """
+    whole, limit = limit, limit - state_nbytes
     excess = placement.arena_nbytes - limit
     if excess <= 0:
         return
@@ -60,9 +63,10 @@ def check_limit(buffers: Sequence[Buffer], calls: Sequence[KernelCall], placemen
         )
     else:
         verdict = "its buffers would fit, but no plan was found that places all steps within the limit"
+    kept = f" and the state {state_nbytes:,}" if state_nbytes else ""
     raise LimitError(
-        f"the arena needs {placement.arena_nbytes:,} bytes of RAM, {excess:,} more than the limit of {limit:,}: at "
-        f"{step}, {needed:,} bytes are alive: {named}; {verdict}"
+        f"the arena needs {placement.arena_nbytes:,} bytes of RAM{kept}, {excess:,} more than the limit of {whole:,}: "
+        f"at {step}, {needed:,} bytes are alive: {named}; {verdict}"
     )
 
 

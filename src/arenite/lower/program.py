@@ -69,12 +69,46 @@ class ConstantRef:
 
 
 @dataclass(frozen=True)
+class State:
+    """Memory that is kept between invocations, outside the arena.
+
+    Attributes:
+        name: of the variable that it holds.
+        offset: in the region of all states, in bytes.
+        initial: what it holds at first: a constant of as many bytes, or one byte throughout.
+    """
+
+    name: str
+    offset: int
+    nbytes: int
+    initial: ConstantRef | int
+
+
+@dataclass(frozen=True)
+class StateRef:
+    """Bytes of a state.
+
+    Attributes:
+        offset_nbytes: where in it they start.
+        nbytes: how many they are.
+    """
+
+    state: str
+    offset_nbytes: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
 class Alternative:
     """A kernel that was not chosen, and why not."""
 
     kernel: str
     cost: float | None
     why_not: str
+
+
+Ref = BufferRef | ConstantRef | StateRef
+"""Where an argument's bytes are: in the arena, in flash, or in the states."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +133,7 @@ class KernelCall:
     kernel: str
     variant: str
     params: Mapping[str, ParamValue]
-    arguments: Mapping[str, BufferRef | ConstantRef | None]
+    arguments: Mapping[str, Ref | None]
     macs: int
     origin: tuple[str, ...]
     summary: str
@@ -158,6 +192,7 @@ class Program:
     Attributes:
         name: C-safe.
         calls: in schedule order.
+        states: in the order of their offsets.
     """
 
     name: str
@@ -167,3 +202,9 @@ class Program:
     constants: tuple[Constant, ...]
     calls: tuple[KernelCall, ...]
     placement: Placement
+    states: tuple[State, ...] = ()
+
+    @property
+    def state_nbytes(self) -> int:
+        """Bytes of the region of all states."""
+        return max((state.offset + state.nbytes for state in self.states), default=0)

@@ -91,6 +91,7 @@ def _misfits(step: Step) -> list[str]:
         Role.CONSTANT: (PreparedConstant, OperandRef),
         Role.OUTPUT: (ResultRef,),
         Role.SCRATCH: (int,),
+        Role.STATE: (OperandRef,),
     }
     for argument in info.arguments:
         given_ = prepared.arguments[argument.name]

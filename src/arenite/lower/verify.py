@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from arenite._base.ctype import NUMPY_OF_CTYPE
 from arenite._base.errors import SelfCheckError
 from arenite.kernels.manifest import Role
 from arenite.lower.kernelset import KernelSet
-from arenite.lower.program import Buffer, BufferRef, ConstantRef, Program
+from arenite.lower.program import Buffer, BufferRef, ConstantRef, Program, Ref, StateRef
 
 
 def verify(program: Program, kernels: KernelSet) -> None:
     """Checks that every access lies inside a buffer that is live, in the arena, aligned, and not another's.
+
+    State lies apart: each access inside its own, and none in another's.
 
     Raises:
         SelfCheckError: some do not; names step, argument and the buffers concerned.
@@ -22,6 +25,7 @@ def verify(program: Program, kernels: KernelSet) -> None:
 
 def _problems(program: Program, kernels: KernelSet) -> Iterator[str]:
     last = max(1, len(program.calls)) - 1
+    yield from _overlapping_states(program)
     for step, live in enumerate(_live_buffers(program)):
         here = _Step(program, step, live)
         for port in program.inputs if step == 0 else ():
@@ -30,11 +34,32 @@ def _problems(program: Program, kernels: KernelSet) -> Iterator[str]:
             for argument in kernels.get(call.op, call.variant).info.arguments:
                 ref = call.arguments[argument.name]
                 where = f"step {step} '{call.name}', {argument.name}"
-                if argument.role in (Role.OUTPUT, Role.SCRATCH) and not isinstance(ref, BufferRef | None):
-                    yield f"{where}: is written but not in the arena"
+                if argument.role is Role.SCRATCH and not isinstance(ref, BufferRef | None):
+                    yield f"{where}: is scratch but not in the arena"
+                if argument.role is Role.OUTPUT and isinstance(ref, ConstantRef):
+                    yield f"{where}: is written but constant"
+                if argument.role is Role.STATE and not isinstance(ref, StateRef):
+                    yield f"{where}: is to be kept but not in a state"
                 yield from here.access(ref, NUMPY_OF_CTYPE[argument.ctype].itemsize, where)
         for port in program.outputs if step == last else ():
             yield from here.access(port.ref, port.dtype.itemsize, f"output '{port.name}'")
+
+
+def _overlapping_states(program: Program) -> Iterator[str]:
+    for one, other in pairwise(sorted(program.states, key=lambda state: state.offset)):
+        if one.offset + one.nbytes > other.offset:
+            yield f"states '{one.name}' and '{other.name}' overlap"
+
+
+def _state_access(program: Program, ref: StateRef, width: int, where: str) -> Iterator[str]:
+    found = next((state for state in program.states if state.name == ref.state), None)
+    first, last = ref.offset_nbytes, ref.offset_nbytes + ref.nbytes
+    if found is None:
+        yield f"{where}: there is no state '{ref.state}'"
+    elif first < 0 or last > found.nbytes:
+        yield f"{where}: bytes [{first}, {last}) of state '{ref.state}', which has {found.nbytes}"
+    elif (found.offset + first) % width:
+        yield f"{where}: state '{ref.state}' at {found.offset + first} is not aligned to {width}"
 
 
 def _live_buffers(program: Program) -> Iterator[dict[str, Buffer]]:
@@ -55,8 +80,10 @@ class _Step:
     step: int
     live: Mapping[str, Buffer]
 
-    def access(self, ref: BufferRef | ConstantRef | None, width: int, where: str) -> Iterator[str]:
+    def access(self, ref: Ref | None, width: int, where: str) -> Iterator[str]:
         """What is wrong with an access to elements of `width` bytes at this step."""
+        if isinstance(ref, StateRef):
+            yield from _state_access(self.program, ref, width, where)
         if not isinstance(ref, BufferRef):
             return
         buffer, offsets = self.live.get(ref.buffer), self.program.placement.offsets

@@ -1,0 +1,34 @@
+"""Kernels that keep state."""
+
+from arenite.kernels.families.weighted import OUTPUT_RANGE, fields
+from arenite.kernels.manifest import Argument, KernelInfo, Role
+
+_HEADERS = ("arenite_fixedpoint.h", "arenite_port.h")
+
+
+def _svdf(symbol: str, ctype: str, summary: str) -> KernelInfo:
+    return KernelInfo(
+        symbol=symbol,
+        summary=summary,
+        fields=(
+            *fields("batches", "inputs", "units", "rank", "memory"),
+            *fields("feature_multiplier", "feature_shift", "state_zero_point", "multiplier", "shift"),
+            *OUTPUT_RANGE,
+        ),
+        arguments=(
+            Argument("input", "int8_t", Role.INPUT),
+            Argument("features", "int8_t", Role.CONSTANT),
+            Argument("feature_biases", "int32_t", Role.CONSTANT),
+            Argument("time", ctype, Role.CONSTANT),
+            Argument("biases", "int32_t", Role.CONSTANT),
+            Argument("state", ctype, Role.STATE),
+            Argument("output", "int8_t", Role.OUTPUT),
+        ),
+        headers=(*_HEADERS, "arenite_svdf.h"),
+    )
+
+
+SVDF_S8 = _svdf("arenite_svdf_s8", "int8_t", "Features over time, int8, with a state of int8.")
+SVDF_S8_S16 = _svdf("arenite_svdf_s8_s16", "int16_t", "Features over time, int8, with a state of int16.")
+
+KERNELS: tuple[KernelInfo, ...] = (SVDF_S8, SVDF_S8_S16)

@@ -1,0 +1,11 @@
+#include "arenite_svdf_s8_s16.h"
+
+void arenite_svdf_s8_s16_entry(const arenite_svdf_s8_s16_params *params, const int8_t *input,
+                               const int8_t *features, const int32_t *feature_biases, const int16_t *time,
+                               const int32_t *biases, int16_t *state, int8_t *output);
+
+void arenite_svdf_s8_s16_entry(const arenite_svdf_s8_s16_params *params, const int8_t *input,
+                               const int8_t *features, const int32_t *feature_biases, const int16_t *time,
+                               const int32_t *biases, int16_t *state, int8_t *output) {
+    arenite_svdf_s8_s16(params, input, features, feature_biases, time, biases, state, output);
+}
