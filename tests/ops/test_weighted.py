@@ -15,8 +15,8 @@ from arenite.ir.types import Quantization, TensorType
 from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
 from arenite.ops.dense import FullyConnectedAttrs
 from arenite.ops.weighted import exact_product
-from oracle import run_wheel
-from weighted_cases import Case, conv_cases, dense_cases, depthwise_cases, fits
+from oracle import run_litert, run_wheel
+from weighted_cases import AnyArray, Case, conv_cases, dense_cases, depthwise_cases, fits
 
 ANY_CASE = st.one_of(conv_cases(), depthwise_cases(), dense_cases())
 
@@ -177,3 +177,57 @@ def test_each_misfit_breaks_one_constraint(op: str, index: int) -> None:
 
 def _result_type(case: Case) -> TensorType:
     return TensorType(DType.INT8, (1, 2), case.result_quantization)
+
+
+def _unsigned(case: Case, weight_zero_point: int) -> Case:
+    """The case in TFLite's first quantization: uint8, weights per tensor and of any zero point, always a bias."""
+
+    def shifted(quantization: Quantization | None) -> Quantization:
+        assert quantization is not None
+        return Quantization.per_tensor(quantization.scale, quantization.zero_point + 128)
+
+    def stored(array: AnyArray) -> AnyArray:
+        return (array.astype(np.int16) + 128).astype(np.uint8)
+
+    assert case.weight_quantization is not None
+    channels = case.weight.shape[3 if case.op == "depthwise_conv2d" else 0]
+    return replace(
+        case,
+        data=stored(case.data),
+        weight=stored(case.weight),
+        bias=np.zeros(channels, np.int32) if case.bias is None else case.bias,
+        data_quantization=shifted(case.data_quantization),
+        weight_quantization=Quantization.per_tensor(case.weight_quantization.scales[0], weight_zero_point),
+        result_quantization=shifted(case.result_quantization),
+    )
+
+
+@pytest.mark.litert
+@given(
+    case=st.one_of(conv_cases(grouped=False), depthwise_cases(), dense_cases()),
+    weight_zero_point=st.one_of(st.sampled_from((0, 128, 255)), st.integers(0, 255)),
+)
+def test_unsigned_meaning_is_litert_s(case: Case, weight_zero_point: int) -> None:
+    # TFLite-Micro does not run uint8; LiteRT's reference kernels do.
+    case = _unsigned(case, weight_zero_point)
+    assume(fits(case))
+    ((expected,),) = run_litert(export_model(case.model()), [[case.data]])
+    np.testing.assert_array_equal(case.evaluate(), expected)
+
+
+@pytest.mark.litert
+@pytest.mark.parametrize("op", ["conv2d", "depthwise_conv2d", "fully_connected"])
+def test_the_precision_of_unsigned_multipliers_is_litert_s(op: str) -> None:
+    data, weight = (float(np.float32(x)) for x in (0.1, 0.7))
+    result = float(np.float32(2.0**23 * data * weight))
+    exact, single = data * weight / result, float(np.float32(data) * np.float32(weight)) / result
+    case = replace(
+        _tiny(op),
+        bias=np.full(2, _bias_between(exact, single), np.int32),
+        data_quantization=Quantization.per_tensor(data),
+        weight_quantization=Quantization.per_tensor(weight),
+        result_quantization=Quantization.per_tensor(result),
+    )
+    case = _unsigned(case, 128)
+    ((expected,),) = run_litert(export_model(case.model()), [[case.data]])
+    np.testing.assert_array_equal(case.evaluate(), expected)

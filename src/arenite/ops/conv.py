@@ -16,9 +16,9 @@ from arenite.ops.weighted import (
     WEIGHT,
     Numbers,
     activated,
+    centred,
     exact_product,
     operands_of,
-    quantization_of,
     requantized,
     shared_constraints,
     without_idle_activation,
@@ -106,7 +106,7 @@ def _depthwise_channels(call: OpCall) -> bool | str:
 
 
 def _constraints(channels_axis: int, channels: Constraint) -> tuple[Constraint, ...]:
-    known, *rest = shared_constraints(channels_axis)
+    known, *rest = shared_constraints(channels_axis, unsigned=True)
     return (
         known,
         Constraint("input and filter have four dimensions", _rank_four),
@@ -144,14 +144,11 @@ def _grouped(seen: Numbers, weight: Numbers, group: int) -> tuple[Numbers, Numbe
 
 def _conv_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     data, weight, bias = operands_of(operands)
-    zero_point = quantization_of(call.operand(INPUT)).zero_point
     windows = conv_windows(call)
     # Out-of-image taps do not count: there the input is the zero point, which becomes 0.
-    seen = patches(data.astype(np.int16) - np.int16(zero_point), windows)
-    sums = [
-        exact_product(*_grouped(seen, weight.astype(np.int16), group))
-        for group in range(data.shape[3] // weight.shape[3])
-    ]
+    seen = patches(centred(data, call.operand(INPUT)), windows)
+    factors = centred(weight, call.operand(WEIGHT))
+    sums = [exact_product(*_grouped(seen, factors, group)) for group in range(data.shape[3] // weight.shape[3])]
     shape = (data.shape[0], windows[0].output, windows[1].output, weight.shape[0])
     return (requantized(call, np.concatenate(sums, axis=-1).reshape(shape), bias),)
 
@@ -186,9 +183,8 @@ def depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Window
 
 def _depthwise_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     data, weight, bias = operands_of(operands)
-    zero_point = quantization_of(call.operand(INPUT)).zero_point
-    centred = data.astype(np.int16) - np.int16(zero_point)
-    sums = depthwise_sums(centred, weight, conv_windows(call), np.int32)
+    inputs, factors = centred(data, call.operand(INPUT)), centred(weight, call.operand(WEIGHT))
+    sums = depthwise_sums(inputs, factors, conv_windows(call), np.int32)
     return (requantized(call, sums.astype(np.int64), bias),)
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from arenite.ir.attrs import Activation, Attrs
 from arenite.ir.graph import Array, Node
 from arenite.ir.opdef import Constraint, Cost, OpCall, OpDef, Operand, QuantizationRule, Trait
@@ -13,9 +11,9 @@ from arenite.ops.weighted import (
     INPUT,
     WEIGHT,
     activated,
+    centred,
     exact_product,
     operands_of,
-    quantization_of,
     requantized,
     shared_constraints,
     without_idle_activation,
@@ -62,9 +60,8 @@ def _whole_rows(call: OpCall) -> bool | str:
 
 def _quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     data, weight, bias = operands_of(operands)
-    zero_point = quantization_of(call.operand(INPUT)).zero_point
-    rows = data.reshape(-1, weight.shape[1]).astype(np.int16) - np.int16(zero_point)
-    sums = exact_product(rows, weight.astype(np.int16))
+    rows = centred(data, call.operand(INPUT)).reshape(-1, weight.shape[1])
+    sums = exact_product(rows, centred(weight, call.operand(WEIGHT)))
     return (requantized(call, sums, bias).reshape(_infer(call)[0].dims),)
 
 
@@ -88,7 +85,7 @@ def _canonicalize(node: Node) -> Attrs | None:
 
 
 def _constraints() -> tuple[Constraint, ...]:
-    known, *rest = shared_constraints(0)
+    known, *rest = shared_constraints(0, unsigned=True)
     return (
         known,
         Constraint("the weights have two dimensions", _rank_two),

@@ -16,6 +16,8 @@ from arenite.ops.clamps import CLAMPING_ACTIVATIONS, activation_range, activatio
 
 INPUT, WEIGHT, BIAS = 0, 1, 2
 
+_ROUND_UNSIGNED_PRODUCTS = frozenset({"conv2d", "depthwise_conv2d"})
+
 Numbers = npt.NDArray[Any]
 """An array to calculate with, of the dtype that the call's types say."""
 
@@ -30,14 +32,24 @@ def static_operands(call: OpCall) -> bool | str:
     return True
 
 
-def known_dtypes(call: OpCall) -> bool | str:
+def known_dtypes(*, unsigned: bool) -> Constraint:
+    """The dtypes that have a meaning together; `unsigned` adds the ones of TFLite's first quantization."""
+
+    def holds(call: OpCall) -> bool | str:
+        return _known_dtypes(call, (DType.INT8, DType.UINT8) if unsigned else (DType.INT8,))
+
+    quantized = "int8 or all uint8" if unsigned else "int8"
+    return Constraint(f"all is float32, or input, weights and result are {quantized} with an int32 bias", holds)
+
+
+def _known_dtypes(call: OpCall, quantized: tuple[DType, ...]) -> bool | str:
     found = tuple(None if t is None else t.dtype for t in (*call.operands, *call.results[:1]))
     data, weight = found[INPUT], found[WEIGHT]
     bias = found[BIAS] if call.has(BIAS) else None
     result = found[-1]
     if data is DType.FLOAT32 and weight is DType.FLOAT32 and result is DType.FLOAT32:
         return bias in (None, DType.FLOAT32) or f"found a bias of {bias}"
-    if data is DType.INT8 and weight is DType.INT8 and result is DType.INT8:
+    if data in quantized and weight is data and result is data:
         return bias in (None, DType.INT32) or f"found a bias of {bias}"
     return f"found {data} times {weight} to {result}"
 
@@ -55,7 +67,7 @@ def bias_shape(channels_axis: int) -> Constraint:
 
 
 def weight_quantization(channels_axis: int) -> Constraint:
-    """Quantized weights are symmetric, per tensor or per output channel."""
+    """Quantized weights are symmetric, per tensor or per output channel; those of uint8 lie anywhere, per tensor."""
 
     def holds(call: OpCall) -> bool | str:
         weight = call.operand(WEIGHT)
@@ -64,6 +76,8 @@ def weight_quantization(channels_axis: int) -> Constraint:
             return True
         if quantization is None:
             return "found none"
+        if weight.dtype is DType.UINT8:
+            return quantization.is_per_tensor or f"found {len(quantization.scales)} scales of uint8 weights"
         if any(quantization.zero_points):
             return f"found zero points up to {max(map(abs, quantization.zero_points))}"
         if quantization.is_per_tensor:
@@ -74,7 +88,8 @@ def weight_quantization(channels_axis: int) -> Constraint:
         return True
 
     return Constraint(
-        f"quantized weights have zero point 0 and one scale, or one per output channel (dimension {channels_axis})",
+        f"int8 weights have zero point 0 and one scale, or one per output channel (dimension {channels_axis}); "
+        "uint8 weights have one scale",
         holds,
     )
 
@@ -102,7 +117,7 @@ def positive_scales(call: OpCall) -> bool | str:
 
 
 def defined_multipliers(call: OpCall) -> bool | str:
-    if not call.operand(WEIGHT).dtype.is_integer:
+    if not all(t.dtype.is_integer for t in (call.operand(INPUT), call.operand(WEIGHT), call.results[0])):
         return True
     largest = max(real_multipliers(call, 1))
     return largest < 2.0**30 or f"found {largest}"
@@ -113,11 +128,14 @@ def clamping_activation(call: OpCall) -> bool | str:
     return activation in CLAMPING_ACTIVATIONS or f"found {activation.value}"
 
 
-def shared_constraints(channels_axis: int) -> tuple[Constraint, ...]:
-    """Constraints on dtypes, bias, quantization and activation; an op's own on ranks come after the first."""
+def shared_constraints(channels_axis: int, *, unsigned: bool = False) -> tuple[Constraint, ...]:
+    """Constraints on dtypes, bias, quantization and activation; an op's own on ranks come after the first.
+
+    `channels_axis` is the weight's dimension of output channels; with `unsigned`, uint8 has a meaning too.
+    """
     return (
         Constraint("input, weights and bias have known shapes that are not empty", static_operands),
-        Constraint("all is float32, or input, weights and result are int8 with an int32 bias", known_dtypes),
+        known_dtypes(unsigned=unsigned),
         bias_shape(channels_axis),
         weight_quantization(channels_axis),
         Constraint("quantized inputs and results have one scale and a zero point within the type", data_quantization),
@@ -149,12 +167,16 @@ def real_multipliers(call: OpCall, channels: int) -> tuple[float, ...]:
     """Input scale * weight scale / result scale of each output channel, in double from float32 scales.
 
     That order and precision are TFLite-Micro's (PopulateConvolutionQuantizationParams), fully_connected included: its
-    per-tensor path does not round the product to float32 either, as the results of the wheel show.
+    per-tensor path does not round the product to float32 either, as the results of the wheel show. LiteRT's uint8
+    convolutions do (GetQuantizedConvolutionMultipler).
     """
     data = quantization_of(call.operand(INPUT)).scale
     weight = quantization_of(call.operand(WEIGHT))
     result = quantization_of(call.results[0]).scale
     scales = weight.scales * channels if weight.is_per_tensor else weight.scales
+    if call.operand(INPUT).dtype is DType.UINT8 and call.op in _ROUND_UNSIGNED_PRODUCTS:
+        with np.errstate(over="ignore", under="ignore"):
+            return tuple(float(np.float32(data) * np.float32(scale)) / result for scale in scales)
     return tuple(data * scale / result for scale in scales)
 
 
@@ -167,7 +189,7 @@ def quantized_multipliers(call: OpCall, channels: int) -> tuple[npt.NDArray[np.i
 
 
 def requantized(call: OpCall, sums: Int64Array, bias: Array | None) -> Array:
-    """int8 results of sums of products, whose last dimension is the output channel."""
+    """Quantized results of sums of products, whose last dimension is the output channel."""
     result = call.results[0]
     quantization = quantization_of(result)
     multipliers, shifts = quantized_multipliers(call, sums.shape[-1])
@@ -216,6 +238,13 @@ def without_idle_activation(call: OpCall) -> Activation:
         return activation
     idle = activation_range(activation, quantization, result.dtype) == result.dtype.limits
     return Activation.NONE if idle else activation
+
+
+def centred(array: Numbers, type_: TensorType) -> Numbers:
+    """int16: what is stored, less its zero point."""
+    quantization = quantization_of(type_)
+    zero_point = quantization.zero_point if quantization.is_per_tensor else 0
+    return array.astype(np.int16) - np.int16(zero_point)
 
 
 def operands_of(operands: Sequence[Array | None]) -> tuple[Numbers, Numbers, Numbers | None]:
