@@ -1,16 +1,18 @@
 """Common subexpression elimination: of nodes and constants that are the same, one stays."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from arenite._base.remarks import Reason
 from arenite.ir.content import content_hash
-from arenite.ir.graph import Node, Value
+from arenite.ir.graph import Graph, Node, Value
 from arenite.ir.opdef import Trait
 from arenite.ir.printer import attrs_text
 from arenite.ir.types import TensorType
+from arenite.ops.onnx.names import is_onnx
 from arenite.passes.base import Pass, Work
+from arenite.passes.purity import why_impure
 
 SAME_NODE = Reason("same-node", "{subject} computes what '{other}' does, so the latter took its place")
 SAME_CONSTANT = Reason("same-constant", "%{subject} equals %{other} in type and contents, so the latter took its place")
@@ -35,16 +37,35 @@ class CommonSubexpressions(Pass):
 
     def apply(self, work: Work) -> None:
         _merge_constants(work)
-        first: dict[Hashable, Node] = {}
-        for node in work.graph.nodes:
-            twin = first.setdefault(_key(node, work), node)
-            if twin is not node:
-                _merge_nodes(node, twin, work)
+        _merge_within(work, [])
+
+
+def _merge_within(work: Work, outer: list[dict[Hashable, Node]]) -> None:
+    """Merge the nodes of a graph with earlier ones, and with those of the graphs around it."""
+    own: dict[Hashable, Node] = {}
+    scopes = [*outer, own]
+    for node in work.graph.nodes:
+        key = _key(node, work)
+        twin = next((scope[key] for scope in scopes if key in scope), None)
+        if twin is None:
+            own[key] = node
+        else:
+            _merge_nodes(node, twin, work)
+        if node.graph is not None:
+            for region in node.regions:
+                _merge_within(work.nested(region), scopes)
+
+
+def _constants(graph: Graph) -> Iterator[Value]:
+    yield from graph.constants()
+    for node in graph.nodes:
+        for region in node.regions:
+            yield from _constants(region)
 
 
 def _merge_constants(work: Work) -> None:
     by_type: dict[TensorType, list[Value]] = {}
-    for value in work.graph.constants():
+    for value in dict.fromkeys(_constants(work.graph)):
         if not value.is_variable:
             by_type.setdefault(value.type, []).append(value)
     for values in by_type.values():
@@ -69,15 +90,17 @@ def _key(node: Node, work: Work) -> Hashable:
     operands = [id(value) for value in node.operands]
     if node.op in work.registry and work.registry[node.op].has(Trait.COMMUTATIVE):
         operands[:2] = sorted(operands[:2])
-    types = tuple(value.type for value in node.results)
-    return node.op, tuple(operands), type(node.attrs), attrs_text(node.attrs), types
+    # What a file declares of a result says nothing in the onnx dialect, where operands and attributes decide.
+    declared = None if is_onnx(node.op) else tuple(value.type for value in node.results)
+    regions = tuple(map(id, node.regions))
+    return node.op, tuple(operands), attrs_text(node.attrs), declared, len(node.results), regions
 
 
 def _merge_nodes(node: Node, twin: Node, work: Work) -> None:
     candidate = work.consider(node)
     definition = work.registry.get(node.op)
     stateful = any(value.is_variable for value in node.present_operands)
-    if definition is None or not definition.is_foldable or stateful or node.regions or not node.results:
+    if definition is None or stateful or not node.results or why_impure(node, work.registry) is not None:
         candidate.missed(NOT_REPEATABLE, other=twin.name, op=node.op)
     elif not all(map(work.rewriter.may_replace, node.results, twin.results)):
         candidate.missed(BOTH_OUTPUTS, other=twin.name)

@@ -18,7 +18,7 @@ SERVES_SIDE_EFFECT = Reason("serves-side-effect", "no output depends on {subject
 
 @dataclass(frozen=True)
 class DeadCodeElimination(Pass):
-    """Removes nodes that nothing needs. Candidates are the nodes that no output depends on."""
+    """Removes nodes that nothing needs, in nested graphs too. Candidates are the nodes that no output depends on."""
 
     name: ClassVar[str] = "dce"
     summary: ClassVar[str] = "Removes nodes that no output and no side effect depends on."
@@ -26,6 +26,10 @@ class DeadCodeElimination(Pass):
     establishes: ClassVar[tuple[Invariant, ...]] = (NO_DEAD_NODES,)
 
     def apply(self, work: Work) -> None:
+        # Inner graphs first, so that what only their dead nodes read is dead too.
+        for node in work.graph.nodes:
+            for region in node.regions:
+                self.apply(work.nested(region))
         live = live_nodes(work.graph, work.registry)
         for_outputs = live_nodes(work.graph, work.registry, effects=False)
         # Backwards, so that a node's readers are gone before it goes.

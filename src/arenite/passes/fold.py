@@ -30,7 +30,8 @@ NESTED = Reason("nested-graphs", "{subject} holds nested graphs, which may read 
 DYNAMIC = Reason("dynamic-result", "the size of the result of {subject} is not known beforehand")
 NO_MEANING = Reason("no-meaning", "{subject} cannot be computed: {problem}")
 NOT_STABLE = Reason(
-    "not-stable", "computing {subject} gives {count} elements that are {what}, which its operands do not have"
+    "not-stable",
+    "computing {subject} gives {count} elements that are {what}, {element} first, which its operands do not have",
 )
 TOO_LARGE = Reason(
     "too-large", "the result of {subject} takes {gained} bytes and frees {freed}; it may add at most {limit}"
@@ -169,7 +170,8 @@ def _stability(node: Node, results: Sequence[Array]) -> Mismatch | None:
         before = any(_count(test, value.constant) for value in node.present_operands)
         after = sum(_count(test, array) for array in results)
         if after and not before:
-            return Mismatch(NOT_STABLE, {"count": after, "what": what})
+            element = next(np.argwhere(test(array))[0].tolist() for array in results if _count(test, array))
+            return Mismatch(NOT_STABLE, {"count": after, "what": what, "element": element})
     return None
 
 

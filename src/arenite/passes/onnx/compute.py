@@ -1,0 +1,129 @@
+"""Computes nodes of the onnx dialect beforehand, keeping what repeats as it is."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from arenite._base.dtypes import DType
+from arenite.ir.content import is_splat
+from arenite.ir.graph import Array, Node
+from arenite.ir.opdef import OpCall, OpDef, OpError, Registry, Trait
+
+SPLAT_NELEM = 64
+"""From this size on, a result whose elements are all the same is stored as one."""
+
+
+def compute(node: Node, operands: Sequence[Array | None], registry: Registry) -> tuple[Array, ...] | str:
+    """The results of a node, or why there are none. Along dimensions where all operands repeat, so does the result."""
+    definition = registry[node.op]
+    try:
+        with np.errstate(all="ignore"):
+            if definition.has(Trait.ELEMENTWISE) and any(a is not None and _repeats(a) for a in operands):
+                return _narrow_compute(node, operands, definition)
+            return _evaluate(node, operands, definition)
+    except OpError as error:
+        return str(error)
+    except (ValueError, TypeError, ArithmeticError, MemoryError, IndexError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _evaluate(node: Node, operands: Sequence[Array | None], definition: OpDef) -> tuple[Array, ...]:
+    evaluate = definition.fold if definition.fold is not None else definition.evaluate_float
+    if not callable(evaluate):
+        raise OpError(evaluate.reason)
+    results = evaluate(OpCall.of(node), operands)
+    if not all(isinstance(result, np.ndarray) for result in results):
+        raise OpError("its results are no tensors")
+    return results
+
+
+def _repeats(array: Array) -> bool:
+    return any(stride == 0 and dim > 1 for stride, dim in zip(array.strides, array.shape, strict=True))
+
+
+def _narrow_compute(node: Node, operands: Sequence[Array | None], definition: OpDef) -> tuple[Array, ...]:
+    arrays = [array for array in operands if array is not None]
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    narrow = [all(_is_same_along(array, axis - len(shape)) for array in arrays) for axis in range(len(shape))]
+    small = [None if array is None else _cut(array, narrow) for array in operands]
+    results = _evaluate(node, small, definition)
+    return tuple(np.broadcast_to(result, shape) for result in results)
+
+
+def _is_same_along(array: Array, axis: int) -> bool:
+    """Whether an array has, along an axis counted from the end, no dimension, a dimension of 1, or repeats."""
+    return -axis > array.ndim or array.shape[axis] == 1 or array.strides[axis] == 0
+
+
+def _cut(array: Array, narrow: Sequence[bool]) -> Array:
+    own = narrow[len(narrow) - array.ndim :]
+    window = tuple(slice(0, 1) if cut else slice(None) for cut in own)
+    cut_array: Array = array[window]
+    return cut_array
+
+
+def narrowed(array: Array) -> Array:
+    """The array with 1 for each dimension along which it repeats: it broadcasts to the array."""
+    axes = []
+    for axis, dim in enumerate(array.shape):
+        if dim > 1 and (array.strides[axis] == 0 or _is_constant_along(array, axis)):
+            axes.append(axis)
+    return array[tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(array.ndim))]
+
+
+def _is_constant_along(array: Array, axis: int) -> bool:
+    if array.dtype == object or array.dtype.kind not in "biuf":
+        return False
+    first = np.take(array, [0], axis)
+    if array.dtype.kind == "f":
+        # Bits, so that zeros keep their signs and NaN equals itself.
+        word = f"u{array.itemsize}"
+        return bool((np.ascontiguousarray(array).view(word) == np.ascontiguousarray(first).view(word)).all())
+    return bool((array == first).all())
+
+
+def stored_nbytes(array: Array) -> int:
+    """Bytes that an array takes in a file."""
+    if array.dtype == object:
+        return sum(len(item) if isinstance(item, bytes) else len(str(item).encode()) for item in array.flat)
+    return int(array.nbytes)
+
+
+def compact(array: Array) -> Array:
+    """The array's own copy, since a view keeps all of its base alive; one element when all have the same bits."""
+    if is_splat(array):
+        return np.broadcast_to(array.reshape(-1)[:1].copy().reshape(()), array.shape)
+    if array.size >= SPLAT_NELEM and array.dtype != object:
+        elements = np.ascontiguousarray(array).reshape(-1)
+        words = elements.view(np.uint8).reshape(array.size, -1)
+        if (words == words[0]).all():
+            return np.broadcast_to(elements[0].copy(), array.shape)
+    return np.array(array, order="C")
+
+
+def stability(node: Node, operands: Sequence[Array | None], results: Sequence[Array]) -> dict[str, object] | None:
+    """What makes results unstable: NaN or infinity when no operand has any."""
+    tests: tuple[tuple[str, Callable[[Array], Array]], ...] = (("NaN", np.isnan), ("infinite", np.isinf))
+    for what, test in tests:
+        for result in results:
+            bad = _where(test, result)
+            if bad is None or any(_where(test, array) is not None for array in operands):
+                continue
+            return {"count": bad[0], "what": what, "element": bad[1]}
+    return None
+
+
+def _where(test: Callable[[Array], Array], array: Array | None) -> tuple[int, list[int]] | None:
+    """How many elements pass a test that only floats can pass, and where the first is; None when none does."""
+    if array is None or array.dtype == object or not array.size:
+        return None
+    if not (DType.of(array.dtype).is_float or np.iscomplexobj(array)):
+        return None
+    found = test(narrowed_strides(array))
+    count = int(np.count_nonzero(found))
+    return (count, [int(index) for index in np.argwhere(found)[0]]) if count else None
+
+
+def narrowed_strides(array: Array) -> Array:
+    """The array without its repetitions that cost nothing to see."""
+    return array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
