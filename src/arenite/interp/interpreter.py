@@ -1,6 +1,6 @@
 """Runs graphs by the ops' numpy references: the meaning that everything else is compared with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +8,9 @@ import numpy as np
 from arenite._base.dtypes import DType
 from arenite.interp.execute import execute
 from arenite.interp.inputs import Inputs, checked_inputs
+from arenite.interp.resources import Key, Resources
 from arenite.ir.graph import Array, Graph, Node, Value
-from arenite.ir.opdef import Registry
+from arenite.ir.opdef import Registry, Trait
 from arenite.ir.verifier import check
 
 
@@ -24,8 +25,9 @@ class Trace:
 class Interpreter:
     """Runs one graph, keeping the state of its variables between invocations. The graph must not change meanwhile.
 
-    An op that reads a variable gets its state as a writable array and changes it in place; every other operand is
-    read-only. State starts as the variable's contents, else as TFLite starts it: the zero point of int8, 0 otherwise.
+    An op that reads a variable, or takes the handle of a named state, gets the state as a writable array and changes
+    it in place; every other operand is read-only. State starts as the variable's contents, else as TFLite starts it:
+    the zero point of int8, 0 otherwise.
 
     Raises:
         ModelError: the graph is not sound, or uses ops that the registry lacks; with every problem.
@@ -35,13 +37,23 @@ class Interpreter:
         check(graph, registry)
         self.graph = graph
         self._registry = registry
-        self._last_reader = _last_readers(graph)
+        self._resources = Resources(graph, registry)
+        self._last_readers = {graph: _last_readers(graph)}
         self._state: dict[Value, Array] = {}
+        self._named: dict[Key, Array] = {}
+        self._done: set[Node] = set()
         self.reset()
 
     def reset(self) -> None:
         """Put every variable back to its start."""
         self._state = {value: initial_state(value) for value in self.graph.values() if value.is_variable}
+        self._named = self._resources.initial()
+        self._done = set()
+
+    @property
+    def named_state(self) -> Mapping[Key, Array]:
+        """What each named state holds, by container and shared name."""
+        return self._named
 
     def run(self, inputs: Inputs) -> list[Array]:
         """One invocation.
@@ -70,6 +82,12 @@ class Interpreter:
         """
         return self._invoke(inputs, keep)
 
+    def run_once(self) -> None:
+        """Run the regions that run at the first invocation only, unless they have run."""
+        for node in self.graph.nodes:
+            if self._registry[node.op].has(Trait.ONCE):
+                self._start(node)
+
     def _invoke(self, inputs: Inputs, keep: Callable[[Value], bool]) -> Trace:
         live: dict[Value, Array] = {}
         kept: dict[str, Array] = {}
@@ -77,33 +95,56 @@ class Interpreter:
         def define(value: Value, array: Array) -> None:
             if keep(value):
                 kept[value.name] = array.copy()
-            if value in self._last_reader:
-                live[value] = _read_only(array)
 
         for value, array in zip(self.graph.inputs, checked_inputs(self.graph, inputs), strict=True):
             if value in self._state:
                 self._state[value] = np.array(array)
-            else:
-                define(value, array)
-        for node in self.graph.nodes:
+                continue
+            define(value, array)
+            if value in self._last_readers[self.graph]:
+                live[value] = _read_only(array)
+        self._run_nodes(self.graph, live, define)
+        outputs = [self._read(value, live).copy() for value in self.graph.outputs]
+        return Trace(outputs, kept)
+
+    def _run_nodes(self, graph: Graph, live: dict[Value, Array], define: Callable[[Value, Array], None]) -> None:
+        last_reader = self._last_readers[graph]
+        for node in graph.nodes:
+            definition = self._registry[node.op]
+            if definition.has(Trait.HANDLE):
+                continue
+            if definition.has(Trait.ONCE):
+                self._start(node)
+                continue
             operands = [None if value is None else self._read(value, live) for value in node.operands]
             # NaN and infinity are values as others are; numpy would warn of them.
             with np.errstate(all="ignore"):
-                results = execute(node, self._registry[node.op], operands)
+                results = execute(node, definition, operands)
             if any(value in self._state for value in node.present_operands):
                 # The result may be a view of state that a later node changes.
                 results = tuple(array.copy() for array in results)
             for value, array in zip(node.results, results, strict=True):
                 define(value, array)
+                if value in last_reader:
+                    live[value] = _read_only(array)
             for value in node.present_operands:
-                if self._last_reader[value] is node:
+                if last_reader[value] is node:
                     live.pop(value, None)
-        outputs = [self._read(value, live).copy() for value in self.graph.outputs]
-        return Trace(outputs, kept)
+
+    def _start(self, node: Node) -> None:
+        """Run the region of a node that does so once."""
+        if node in self._done:
+            return
+        self._done.add(node)
+        for region in node.regions:
+            self._last_readers[region] = _last_readers(region)
+            self._run_nodes(region, {}, lambda value, array: None)
 
     def _read(self, value: Value, live: dict[Value, Array]) -> Array:
         if value in self._state:
             return self._state[value]
+        if value in self._resources.keys:
+            return self._named[self._resources.keys[value]]
         return live[value] if value.constant is None else value.constant
 
 

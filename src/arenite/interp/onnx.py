@@ -129,6 +129,9 @@ class OnnxInterpreter:
                 results = self._results(node, operands, live)
         except OpError as error:
             raise ModelError(f"node '{node.name}' ({node.op}): {error}") from None
+        except (ValueError, TypeError, IndexError, OverflowError, AttributeError, MemoryError) as error:
+            # Only of nodes that run graphs: whatever their operands are.
+            raise ModelError(f"node '{node.name}' ({node.op}): its operands do not fit it: {error}") from None
         if len(results) != len(node.results):
             raise ModelError(f"node '{node.name}' ({node.op}) gives {len(results)} results, not {len(node.results)}")
         live.update(zip(node.results, results, strict=True))

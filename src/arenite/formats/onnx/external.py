@@ -38,6 +38,8 @@ class ExternalFiles:
             TensorError: the location leaves the model's folder, there is no such file, or it is too short.
         """
         keys = {entry.key: entry.value for entry in proto.external_data}
+        if not all(isinstance(text, str) for pair in keys.items() for text in pair):
+            raise TensorError("where its data is, is not UTF-8 text")
         location = keys.get("location", "")
         data = self._open(location)
         offset, length = _integer(keys, "offset", 0), _integer(keys, "length", needed)

@@ -10,6 +10,7 @@ from onnx import FunctionProto, ModelProto
 from arenite._base.errors import DataError, ModelError
 from arenite.formats.onnx.details import OnnxDetails
 from arenite.formats.onnx.external import ExternalFiles
+from arenite.formats.onnx.order import checked
 from arenite.formats.onnx.reader import GraphReader, Reading
 from arenite.ir.graph import Graph
 from arenite.ir.model import Model
@@ -46,8 +47,8 @@ def import_model(source: bytes | str | Path, name: str) -> Model:
     proto.ClearField("graph")
     opsets, notes = _opsets(proto)
     _check_opsets(reading, opsets)
-    functions = tuple(dict.fromkeys((function.domain, function.name) for function in proto.functions))
     _check_functions(list(proto.functions))
+    functions = tuple(dict.fromkeys((function.domain, function.name) for function in proto.functions))
     details = OnnxDetails(
         ir_version=proto.ir_version,
         opsets=tuple(sorted(opsets.items())),
@@ -103,6 +104,7 @@ def _opsets(proto: ModelProto) -> tuple[dict[str, int], list[str]]:
     versions: dict[str, int] = {}
     notes = []
     for opset in proto.opset_import:
+        checked(opset.domain, "a domain")
         domain = "" if opset.domain == "ai.onnx" else opset.domain
         if versions.get(domain, opset.version) != opset.version:
             notes.append(f"domain '{domain}' is imported twice, in versions {versions[domain]} and {opset.version}")
@@ -121,6 +123,12 @@ def _check_opsets(reading: Reading, opsets: dict[str, int]) -> None:
 
 def _check_functions(functions: list[FunctionProto]) -> None:
     """Refuse functions that call themselves, directly or not."""
+    for function in functions:
+        for text in (function.domain, function.name):
+            checked(text, "a function's name")
+        for node in function.node:
+            checked(node.domain, f"a domain in function '{function.name}'")
+            checked(node.op_type, f"an operator in function '{function.name}'")
     known = {(function.domain, function.name): function for function in functions}
     state: dict[tuple[str, str], bool] = {}
     for start in known:

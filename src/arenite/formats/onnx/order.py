@@ -10,6 +10,17 @@ from arenite._base.errors import ModelError
 _SHOWN = 8
 
 
+def checked(name: str, what: str) -> str:
+    """A string of a message, which is bytes when they are not UTF-8.
+
+    Raises:
+        ModelError: it is.
+    """
+    if not isinstance(name, str):
+        raise ModelError(f"{what} is not UTF-8 text: {bytes(name[:80])!r}")
+    return name
+
+
 @dataclass(frozen=True, eq=False)
 class NodeRecord:
     """A node's message, and the names in it.
@@ -26,6 +37,9 @@ class NodeRecord:
 
     @staticmethod
     def of(proto: NodeProto, free: Callable[[GraphProto], set[str]]) -> "NodeRecord":
+        for text in (proto.name, proto.op_type, proto.domain, *proto.input, *proto.output):
+            if type(text) is not str:
+                checked(text, "a name in a node")
         names: set[str] = set()
         for graph in graphs_of(proto):
             names |= free(graph)
@@ -56,9 +70,9 @@ def free_names(proto: GraphProto) -> set[str]:
     defined = {info.name for info in proto.input}
     defined.update(tensor.name for tensor in proto.initializer)
     defined.update(sparse.values.name for sparse in proto.sparse_initializer)
-    read = {info.name for info in proto.output}
+    read = {checked(info.name, "an output's name") for info in proto.output}
     for node in proto.node:
-        read.update(node.input)
+        read.update(checked(name, "a name in a node") for name in node.input)
         defined.update(node.output)
         for graph in graphs_of(node):
             read |= free_names(graph)

@@ -10,7 +10,7 @@ from arenite._base.dtypes import DType
 from arenite._base.errors import ModelError
 from arenite.formats.onnx.details import GraphFacts, NodeFacts, ValueFacts
 from arenite.formats.onnx.external import ExternalFiles
-from arenite.formats.onnx.order import NodeRecord, free_names, ordered
+from arenite.formats.onnx.order import NodeRecord, checked, free_names, ordered
 from arenite.ir.attrs import AttrValue, ProtoAttr
 from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.names import NamePool
@@ -79,7 +79,8 @@ class GraphReader:
         self._depth: int = 0 if outer is None else outer._depth + 1
         if self._depth > MAX_DEPTH:
             raise ModelError(f"{where}graphs nest deeper than {MAX_DEPTH}")
-        self._graph = Graph(reading.graph_names.unique(proto.name or "main"))
+        name = checked(proto.name, f"{where}a graph's name")
+        self._graph = Graph(reading.graph_names.unique(name or "main"))
         self._known: dict[str, Value] = {}
         self._names: set[str] = set()
         self._types: dict[str, ValueInfoProto] = {}
@@ -96,6 +97,7 @@ class GraphReader:
         """
         proto = self._proto
         self._types = {info.name: info for info in (*proto.value_info, *proto.output) if info.HasField("type")}
+        self._check_texts()
         records = [NodeRecord.of(node, self._free_names) for node in proto.node]
         tensors = {tensor.name: tensor for tensor in proto.initializer}
         inputs = [info.name for info in proto.input]
@@ -146,6 +148,15 @@ class GraphReader:
         if self._depth >= MAX_DEPTH:
             raise ModelError(f"{self._where}graphs nest deeper than {MAX_DEPTH}")
         return free_names(proto)
+
+    def _check_texts(self) -> None:
+        proto = self._proto
+        for tensor in (*proto.initializer, *(sparse.values for sparse in proto.sparse_initializer)):
+            checked(tensor.name, f"{self._where}an initialiser's name")
+        for info in (*proto.input, *proto.output, *proto.value_info):
+            checked(info.name, f"{self._where}a value's name")
+            for dim in info.type.tensor_type.shape.dim if info.type.HasField("tensor_type") else ():
+                checked(dim.dim_param, f"{self._where}a dimension of '{info.name}'")
 
     def _check_names(self, records: list[NodeRecord], inputs: list[str]) -> None:
         problems = []
@@ -226,7 +237,7 @@ class GraphReader:
     def _keep_initializer(self, proto: TensorProto, array: Array) -> None:
         extra = b""
         if proto.doc_string or len(getattr(proto, "metadata_props", ())):
-            rest = TensorProto(doc_string=proto.doc_string)
+            rest = TensorProto(doc_string=checked(proto.doc_string, f"the description of '{proto.name}'"))
             rest.metadata_props.extend(getattr(proto, "metadata_props", ()))
             extra = rest.SerializeToString(deterministic=True)
         if proto.name in self._known:
@@ -279,7 +290,7 @@ class GraphReader:
                 declared.add(value.name)
                 if value.name not in self._facts:
                     self._declare(info, value)
-        rest = GraphProto(doc_string=proto.doc_string)
+        rest = GraphProto(doc_string=checked(proto.doc_string, f"{self._where}a graph's description"))
         if not proto.doc_string:
             rest.ClearField("doc_string")
         rest.quantization_annotation.extend(proto.quantization_annotation)
@@ -330,8 +341,9 @@ class GraphReader:
             return len(regions) - 1
 
         for attribute in proto.attribute:
+            name = checked(attribute.name, f"{who}: an attribute's name")
             try:
-                fields.append((attribute.name, read_attr(attribute, add_region, external)))
+                fields.append((name, read_attr(attribute, add_region, external)))
             except (AttrError, TensorError) as error:
                 problems.append(f"{who}: attribute '{attribute.name}': {error}")
         fields.sort(key=lambda field: field[0])

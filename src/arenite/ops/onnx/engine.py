@@ -29,6 +29,8 @@ _HEAVY = frozenset(
 )
 _HEAVY_NELEM = 1 << 12
 _IR_VERSION = 10
+_MISFITS = (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError)
+"""What numpy raises on operands that its functions cannot take."""
 _MAX_SESSIONS = 64
 
 
@@ -128,6 +130,10 @@ class Engine:
                     return results
             except NotHereError:
                 pass
+            except MemoryError:
+                raise OpError("the results take more memory than there is") from None
+            except _MISFITS as error:
+                raise OpError(f"its operands do not fit it: {_line(error)}") from None
         return self._by_others(task)
 
     def _is_unchanged(self, op: str) -> bool:
@@ -233,7 +239,9 @@ def _session(model: ModelProto) -> Any:
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    data, providers = model.SerializeToString(), ["CPUExecutionProvider"]
+    # Its fallback would only try the same again, and print that it does.
+    return onnxruntime.InferenceSession(data, options, providers=providers, enable_fallback=0)
 
 
 def _write_region(graph: Graph) -> GraphProto:

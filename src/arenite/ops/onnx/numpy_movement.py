@@ -24,7 +24,7 @@ from arenite.ops.onnx.invocation import (
 )
 from arenite.ops.onnx.tensors import TensorError, read_sparse
 
-MAX_NBYTES = 2**32
+MAX_NBYTES = 2**31
 """The largest result that is made from a shape alone."""
 
 
