@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from arenite.ir.opdef import Constraint, OpCall
-from arenite.kernels.families.conv import CONV2D_S8, POINTWISE_S8
+from arenite.kernels.families.conv import CONV2D_LEAN_S8, CONV2D_S8, POINTWISE_S8
 from arenite.kernels.families.dense import FULLY_CONNECTED_S8
 from arenite.lower.dense import cost_rows, prepare_rows, reference_rows
 from arenite.lower.kernel import Kernel, KernelCost, Prepared
@@ -14,6 +14,7 @@ from arenite.lower.weighted import (
     CONSTRAINTS,
     PER_MAC,
     PER_RESULT,
+    Arguments,
     Int8Array,
     arguments,
     deinterleaved,
@@ -28,6 +29,7 @@ from arenite.lower.weighted import (
 from arenite.lower.windowed import param_windows, window_params
 from arenite.ops.conv import conv_attrs, conv_windows, patches
 from arenite.ops.weighted import INPUT, WEIGHT, Numbers, exact_product, quantization_of
+from arenite.ops.windows import Window
 
 _PAIR = 2
 # Elements that the inner loop takes without a rest.
@@ -35,6 +37,8 @@ _STEP = 4
 # Code of the kernels, compiled for size.
 _DIRECT_CODE_NBYTES = 1600
 _POINTWISE_CODE_NBYTES = 950
+# Instructions of a tap at the border, more than those inside take.
+_PER_BORDER_MAC = 6.0
 # Shorter rows of a window are gathered: the inner loop would be over before it pays.
 _IN_PLACE_NELEM = 16
 
@@ -69,6 +73,16 @@ def _one_channel(call: OpCall) -> bool | str:
 
 
 def _prepare_direct(call: OpCall, weight: Int8Array) -> tuple[Prepared, ...]:
+    params, constants, macs = _prepared(call, weight)
+    return (Prepared(params, {**constants, "patches": _scratch_nbytes(call) or None}, macs),)
+
+
+def _prepare_lean(call: OpCall, weight: Int8Array) -> tuple[Prepared, ...]:
+    return (Prepared(*_prepared(call, weight)),)
+
+
+def _prepared(call: OpCall, weight: Int8Array) -> tuple[dict[str, ParamValue], Arguments, int]:
+    """Parameters, arguments but scratch, and multiply-accumulates."""
     height, width = conv_windows(call)
     channels = call.operand(INPUT).dims[3]
     rows = np.zeros((weight.shape[0], _patch_nelem(call)), np.int8)
@@ -89,10 +103,8 @@ def _prepare_direct(call: OpCall, weight: Int8Array) -> tuple[Prepared, ...]:
         **output_range(call),
         "narrow": int(table.narrow),
     }
-    scratch = _scratch_nbytes(call)
     macs = call.operand(INPUT).dims[0] * height.output * width.output * weight.size
-    given_ = arguments(interleaved(rows, _PAIR), table, patches=scratch or None)
-    return (Prepared(params, given_, macs),)
+    return params, arguments(interleaved(rows, _PAIR), table), macs
 
 
 def _reads_in_place(call: OpCall) -> bool:
@@ -126,6 +138,22 @@ def _cost_direct(call: OpCall, weight: OhwiWeights) -> KernelCost:
     return KernelCost(instructions, _DIRECT_CODE_NBYTES + pairs * _PAIR * (inner + 9), _scratch_nbytes(call))
 
 
+def _cost_lean(call: OpCall, weight: OhwiWeights) -> KernelCost:
+    direct = _cost_direct(call, weight)
+    height, width = conv_windows(call)
+    channels, inner = weight(call).shape[0], _patch_nelem(call)
+    border = height.output * width.output - _inside(height) * _inside(width) * _reads_in_place(call)
+    extra = call.operand(INPUT).dims[0] * border * channels * inner * _PER_BORDER_MAC
+    return KernelCost(direct.instructions + extra, direct.flash_nbytes)
+
+
+def _inside(window: Window) -> int:
+    """How many outputs along one dimension have all their taps inside the image."""
+    first = -(-window.pad_before // window.stride)
+    last = (window.size - 1 - (window.filter - 1) * window.dilation + window.pad_before) // window.stride
+    return max(0, min(last, window.output - 1) - first + 1)
+
+
 def _reference_direct(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
     """arenite_conv2d_s8 in numpy."""
     windows = param_windows(params)
@@ -134,7 +162,7 @@ def _reference_direct(params: Mapping[str, ParamValue], found: Mapping[str, "Num
     inner = windows[0].filter * windows[1].filter * channels
     zero_point, packed = number(params, "input_zero_point"), number(params, "patch_nelem")
     weight = deinterleaved(given(found, "weights"), number(params, "output_channels"), packed, _PAIR)[:, :inner]
-    scratch = found["patches"]
+    scratch = found.get("patches")
     if scratch is not None:
         # As the kernel does before it has read all of its input.
         scratch[:] = zero_point
@@ -208,6 +236,15 @@ KERNELS: tuple[Kernel, ...] = (
         constraints=(*CONSTRAINTS, _ONE_GROUP),
         prepare=lambda call: _prepare_direct(call, weight_of(call)),
         cost=lambda call: _cost_direct(call, weight_of),
+        reference=_reference_direct,
+    ),
+    Kernel(
+        op="conv2d",
+        variant="lean",
+        info=CONV2D_LEAN_S8,
+        constraints=(*CONSTRAINTS, _ONE_GROUP),
+        prepare=lambda call: _prepare_lean(call, weight_of(call)),
+        cost=lambda call: _cost_lean(call, weight_of),
         reference=_reference_direct,
     ),
     Kernel(

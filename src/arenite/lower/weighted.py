@@ -115,9 +115,11 @@ def deinterleaved(packed: Numbers, channels: int, inner: int, group: int) -> Num
     return packed.reshape(-1, inner, group).transpose(0, 2, 1).reshape(-1, inner)[:channels]
 
 
-def arguments(
-    weights: Int8Array, table: Tables, **scratch: int | None
-) -> dict[str, OperandRef | ResultRef | PreparedConstant | int | None]:
+Arguments = dict[str, OperandRef | ResultRef | PreparedConstant | int | None]
+"""Argument → what it gets."""
+
+
+def arguments(weights: Int8Array, table: Tables, **scratch: int | None) -> Arguments:
     """The arguments that all these kernels have, and scratch."""
     return {
         "input": OperandRef(INPUT),

@@ -18,6 +18,14 @@ CONV2D_S8 = KernelInfo(
     headers=TILE_HEADERS,
 )
 
+CONV2D_LEAN_S8 = KernelInfo(
+    symbol="arenite_conv2d_lean_s8",
+    summary="Convolution, int8, any filter, without scratch; windows that cross the border are taken tap by tap.",
+    fields=CONV2D_S8.fields,
+    arguments=ARGUMENTS,
+    headers=(*TILE_HEADERS, CONV2D_S8.header),
+)
+
 POINTWISE_S8 = KernelInfo(
     symbol="arenite_pointwise_s8",
     summary="Convolution with a filter of one tap and stride 1, int8: a matrix product.",
@@ -56,4 +64,10 @@ DEPTHWISE_PLANES_S8 = KernelInfo(
     headers=HEADERS,
 )
 
-KERNELS: tuple[KernelInfo, ...] = (CONV2D_S8, POINTWISE_S8, DEPTHWISE_CONV2D_S8, DEPTHWISE_PLANES_S8)
+KERNELS: tuple[KernelInfo, ...] = (
+    CONV2D_S8,
+    CONV2D_LEAN_S8,
+    POINTWISE_S8,
+    DEPTHWISE_CONV2D_S8,
+    DEPTHWISE_PLANES_S8,
+)

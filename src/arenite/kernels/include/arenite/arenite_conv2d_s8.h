@@ -80,10 +80,35 @@ ARENITE_SHARED void arenite_conv2d_s8_gather(const arenite_conv2d_s8_params *par
     }
 }
 
+/* All channels of a pixel whose window may lie partly outside: tap by tap, without scratch. */
+ARENITE_INLINE void arenite_conv2d_s8_border(const arenite_conv2d_s8_params *params, const int8_t *image,
+                                             int32_t top, int32_t left, const arenite_channels *table,
+                                             int8_t *output) {
+    const int32_t channels = params->input_channels, zero_point = params->input_zero_point;
+    for (int32_t o = 0; o < table->channels; ++o) {
+        const int8_t *w = table->weights + (o >> 1) * 2 * params->patch_nelem + (o & 1);
+        uint32_t sum = (uint32_t)table->biases[o];
+        for (int32_t ky = 0, y = top; ky < params->filter_height; ++ky, y += params->dilation_height) {
+            for (int32_t kx = 0, x = left; kx < params->filter_width; ++kx, x += params->dilation_width) {
+                const int32_t inside =
+                    y >= 0 && y < params->input_height && x >= 0 && x < params->input_width;
+                const int8_t *from = inside ? image + (y * params->input_width + x) * channels : image;
+                for (int32_t c = 0; c < channels; ++c, w += 2) {
+                    sum += (uint32_t)((inside ? from[c] : zero_point) * *w);
+                }
+            }
+        }
+        output[o] = arenite_requantize_s8(sum, table->multipliers[o], table->shifts[o], table->zero_point,
+                                          table->narrow);
+    }
+}
+
+/* `lean` is constant: without it windows at the border are gathered into `patches`, with it they cost no RAM.
+ */
 ARENITE_INLINE void arenite_conv2d_s8_core(const arenite_conv2d_s8_params *params, const int8_t *input,
                                            const int8_t *weights, const int32_t *biases,
                                            const int32_t *multipliers, const int8_t *shifts, int8_t *output,
-                                           int8_t *patches) {
+                                           int8_t *patches, const int32_t lean) {
     const int32_t row_nelem = params->input_width * params->input_channels;
     const int32_t image_nelem = row_nelem * params->input_height;
     const int32_t length = params->filter_width * params->input_channels;
@@ -118,7 +143,14 @@ ARENITE_INLINE void arenite_conv2d_s8_core(const arenite_conv2d_s8_params *param
                 }
             }
         }
+        int8_t *const partner = pixel + 1 < npixels ? target + outputs : target;
         arenite_pixels pixels;
+        if (lean && !inside) {
+            arenite_conv2d_s8_border(params, images[0], tops[0], lefts[0], &table, target);
+            arenite_conv2d_s8_border(params, images[1], tops[1], lefts[1], &table, partner);
+            target += 2 * outputs;
+            continue;
+        }
         if (inside) {
             pixels.first = images[0] + tops[0] * row_nelem + lefts[0] * params->input_channels;
             pixels.second = images[1] + tops[1] * row_nelem + lefts[1] * params->input_channels;
@@ -135,7 +167,7 @@ ARENITE_INLINE void arenite_conv2d_s8_core(const arenite_conv2d_s8_params *param
             pixels.length = patch_nelem;
             pixels.row_step = 0;
         }
-        arenite_tile_s8(&table, &pixels, target, pixel + 1 < npixels ? target + outputs : target);
+        arenite_tile_s8(&table, &pixels, target, partner);
         target += 2 * outputs;
     }
     arenite_clamp_s8(output, npixels * outputs, params->clamp_low, params->clamp_high);
@@ -145,7 +177,7 @@ ARENITE_SHARED void arenite_conv2d_s8(const arenite_conv2d_s8_params *params, co
                                       const int8_t *weights, const int32_t *biases,
                                       const int32_t *multipliers, const int8_t *shifts, int8_t *output,
                                       int8_t *patches) {
-    arenite_conv2d_s8_core(params, input, weights, biases, multipliers, shifts, output, patches);
+    arenite_conv2d_s8_core(params, input, weights, biases, multipliers, shifts, output, patches, 0);
 }
 
 #endif
