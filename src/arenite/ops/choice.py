@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
+import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs
@@ -21,6 +22,9 @@ from arenite.ops.views import (
     unchanged,
     whole_numbers,
 )
+
+Better = Callable[[Array, Array], Array]
+"""Of each two elements, whether the first is to be preferred."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +74,22 @@ def _infer_arg(call: OpCall) -> tuple[TensorType, ...]:
     return results_of(call, ((*dims[:axis], *dims[axis + 1 :]),))
 
 
-def _arg(better: Callable[[Array, Array], Array]) -> Callable[[OpCall, Sequence[Array | None]], tuple[Array, ...]]:
-    """The index of the first element that none is better than; one comparison after the other, as NaN needs."""
+def first_of(x: Array, better: Better) -> npt.NDArray[np.int64]:
+    """Along axis 0, the index of the first element that no later one is better than.
 
+    One comparison after the other: what compares false to all, as NaN does, is neither replaced nor chosen.
+    """
+    best, index = x[0], np.zeros(x.shape[1:], np.int64)
+    for i in range(1, len(x)):
+        wins = better(x[i], best)
+        best, index = np.where(wins, x[i], best), np.where(wins, i, index)
+    return np.asarray(index)
+
+
+def _arg(better: Better) -> Callable[[OpCall, Sequence[Array | None]], tuple[Array, ...]]:
     def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-        x = np.moveaxis(np.asarray(operands[0]), arg_axis(call), 0)
-        best, index = x[0], np.zeros(x.shape[1:], call.results[0].dtype.numpy)
-        for i in range(1, len(x)):
-            wins = better(x[i], best)
-            best, index = np.where(wins, x[i], best), np.where(wins, np.array(i, index.dtype), index)
-        return (np.asarray(index, call.results[0].dtype.numpy),)
+        index = first_of(np.moveaxis(np.asarray(operands[0]), arg_axis(call), 0), better)
+        return (index.astype(call.results[0].dtype.numpy),)
 
     return evaluate
 
@@ -108,7 +118,7 @@ def _comparisons(call: OpCall) -> Cost:
     return Cost(ops=call.operand(0).nelem)
 
 
-def _arg_op(name: str, which: str, better: Callable[[Array, Array], Array]) -> OpDef:
+def _arg_op(name: str, which: str, better: Better) -> OpDef:
     evaluate = _arg(better)
     return OpDef(
         name=name,

@@ -113,9 +113,10 @@ def _running(call: OpCall, x: Array, start: int) -> Array:
     moved = np.moveaxis(x, cumsum_axis(call), 0)
     moved = moved[::-1] if attrs.reverse else moved
     sums, total = np.empty(moved.shape, moved.dtype), np.full(moved.shape[1:], start, moved.dtype)
-    for i in range(len(moved)):
-        before, total = total, total + moved[i]
-        sums[i] = before if attrs.exclusive else total
+    with np.errstate(over="ignore"):
+        for i in range(len(moved)):
+            before, total = total, total + moved[i]
+            sums[i] = before if attrs.exclusive else total
     return np.moveaxis(sums[::-1] if attrs.reverse else sums, 0, cumsum_axis(call))
 
 
