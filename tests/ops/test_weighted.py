@@ -150,8 +150,8 @@ def _broken(case: Case) -> list[tuple[str, Case]]:
     tanh = replace(case.attrs, activation=Activation.TANH)  # type: ignore[call-arg]
     return [
         ("one element per output channel", replace(case, bias=np.zeros(3, np.int32))),
-        ("with an int32 bias", replace(case, bias=np.zeros(2, np.int16))),
-        ("input, weights and result are int8", replace(case, weight=case.weight.astype(np.int16))),
+        ("dtypes of input", replace(case, bias=np.zeros(2, np.int16))),
+        ("dtypes of input", replace(case, weight=case.weight.astype(np.int16))),
         ("zero point 0 and one scale", replace(case, weight_quantization=shifted)),
         ("zero point 0 and one scale", replace(case, weight_quantization=ones)),
         ("zero point 0 and one scale", replace(case, weight_quantization=None, bias=None)),
@@ -230,4 +230,29 @@ def test_the_precision_of_unsigned_multipliers_is_litert_s(op: str) -> None:
     )
     case = _unsigned(case, 128)
     ((expected,),) = run_litert(export_model(case.model()), [[case.data]])
+    np.testing.assert_array_equal(case.evaluate(), expected)
+
+
+def _sixteen(case: Case, bias_dtype: type[np.signedinteger]) -> Case:
+    """The case with 16-bit activations, whose zero points are 0."""
+    assert case.data_quantization is not None
+    assert case.result_quantization is not None
+    rng = np.random.default_rng(int(case.data.astype(np.int64).sum()) % 2**32)
+    data = case.data.astype(np.int16) * 256 + rng.integers(0, 256, case.data.shape).astype(np.int16)
+    return replace(
+        case,
+        data=data,
+        bias=None if case.bias is None else case.bias.astype(bias_dtype),
+        data_quantization=Quantization.per_tensor(float(np.float32(case.data_quantization.scale / 256))),
+        result_quantization=Quantization.per_tensor(float(np.float32(case.result_quantization.scale / 256))),
+    )
+
+
+@pytest.mark.wheel
+@pytest.mark.parametrize("bias_dtype", [np.int32, np.int64])
+@given(case=ANY_CASE)
+def test_sixteen_bit_activations_are_the_oracles(bias_dtype: type[np.signedinteger], case: Case) -> None:
+    case = _sixteen(case, bias_dtype)
+    assume(fits(case))
+    ((expected,),) = run_wheel(export_model(case.model()), [[case.data]], arena_nbytes=1 << 20)
     np.testing.assert_array_equal(case.evaluate(), expected)

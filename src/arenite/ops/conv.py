@@ -12,9 +12,15 @@ from arenite.ir.graph import Array, Node
 from arenite.ir.opdef import Constraint, Cost, OpCall, OpDef, Operand, OpError, QuantizationRule, Trait
 from arenite.ir.types import TensorType
 from arenite.ops.weighted import (
+    FLOAT,
     INPUT,
+    INT8,
+    INT16,
+    INT16_WIDE_BIAS,
+    UINT8,
     WEIGHT,
     Numbers,
+    Signature,
     activated,
     centred,
     exact_product,
@@ -105,8 +111,8 @@ def _depthwise_channels(call: OpCall) -> bool | str:
     return True
 
 
-def _constraints(channels_axis: int, channels: Constraint) -> tuple[Constraint, ...]:
-    known, *rest = shared_constraints(channels_axis, unsigned=True)
+def _constraints(channels_axis: int, channels: Constraint, sixteen: Signature) -> tuple[Constraint, ...]:
+    known, *rest = shared_constraints(channels_axis, (FLOAT, INT8, UINT8, sixteen))
     return (
         known,
         Constraint("input and filter have four dimensions", _rank_four),
@@ -184,8 +190,8 @@ def depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Window
 def _depthwise_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     data, weight, bias = operands_of(operands)
     inputs, factors = centred(data, call.operand(INPUT)), centred(weight, call.operand(WEIGHT))
-    sums = depthwise_sums(inputs, factors, conv_windows(call), np.int32)
-    return (requantized(call, sums.astype(np.int64), bias),)
+    sums = depthwise_sums(inputs, factors, conv_windows(call), np.int64)
+    return (requantized(call, sums, bias),)
 
 
 def _depthwise_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
@@ -247,7 +253,9 @@ OPS: tuple[OpDef, ...] = (
         quantization=QuantizationRule(weight=WEIGHT, weight_axis=0, bias=2),
         canonicalize=_canonicalize,
         constraints=_constraints(
-            0, Constraint("the filter takes the input's channels, or an equal share of them per group", _conv_channels)
+            0,
+            Constraint("the filter takes the input's channels, or an equal share of them per group", _conv_channels),
+            INT16,
         ),
     ),
     OpDef(
@@ -267,7 +275,10 @@ OPS: tuple[OpDef, ...] = (
         quantization=QuantizationRule(weight=WEIGHT, weight_axis=3, bias=2),
         canonicalize=_canonicalize,
         constraints=_constraints(
-            3, Constraint("the filter is (1, FH, FW, input channels * multiplier)", _depthwise_channels)
+            3,
+            Constraint("the filter is (1, FH, FW, input channels * multiplier)", _depthwise_channels),
+            # TFLite-Micro reads 64 bits per bias here, whatever its type says.
+            INT16_WIDE_BIAS,
         ),
     ),
 )

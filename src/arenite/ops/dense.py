@@ -8,7 +8,11 @@ from arenite.ir.graph import Array, Node
 from arenite.ir.opdef import Constraint, Cost, OpCall, OpDef, Operand, QuantizationRule, Trait
 from arenite.ir.types import TensorType
 from arenite.ops.weighted import (
+    FLOAT,
     INPUT,
+    INT8,
+    INT16,
+    UINT8,
     WEIGHT,
     activated,
     centred,
@@ -85,7 +89,7 @@ def _canonicalize(node: Node) -> Attrs | None:
 
 
 def _constraints() -> tuple[Constraint, ...]:
-    known, *rest = shared_constraints(0, unsigned=True)
+    known, *rest = shared_constraints(0, (FLOAT, INT8, UINT8, INT16))
     return (
         known,
         Constraint("the weights have two dimensions", _rank_two),

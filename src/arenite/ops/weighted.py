@@ -1,13 +1,14 @@
 """What ops with weights share (conv2d, depthwise_conv2d, fully_connected): requirements, exact sums, requantization."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from arenite._base.dtypes import DType
-from arenite._base.fixedpoint import Int64Array, clamp, quantize_multiplier, requantize, wrap_int32
+from arenite._base.fixedpoint import Int64Array, clamp, quantize_multiplier, requantize, requantize_int64, wrap_int32
 from arenite.ir.attrs import Activation
 from arenite.ir.graph import Array
 from arenite.ir.opdef import Constraint, OpCall, OpError
@@ -32,26 +33,39 @@ def static_operands(call: OpCall) -> bool | str:
     return True
 
 
-def known_dtypes(*, unsigned: bool) -> Constraint:
-    """The dtypes that have a meaning together; `unsigned` adds the ones of TFLite's first quantization."""
+@dataclass(frozen=True)
+class Signature:
+    """Dtypes that have a meaning together. `bias`: those it may have."""
+
+    data: DType
+    weight: DType
+    bias: tuple[DType, ...]
+
+    def __str__(self) -> str:
+        return f"{self.data} times {self.weight} plus {' or '.join(map(str, self.bias))}"
+
+
+FLOAT = Signature(DType.FLOAT32, DType.FLOAT32, (DType.FLOAT32,))
+INT8 = Signature(DType.INT8, DType.INT8, (DType.INT32,))
+# TFLite's first quantization, and its 16-bit activations.
+UINT8 = Signature(DType.UINT8, DType.UINT8, (DType.INT32,))
+INT16 = Signature(DType.INT16, DType.INT8, (DType.INT32, DType.INT64))
+INT16_WIDE_BIAS = Signature(DType.INT16, DType.INT8, (DType.INT64,))
+
+
+def known_dtypes(signatures: tuple[Signature, ...]) -> Constraint:
+    """The dtypes are those of a signature; the result has the input's."""
 
     def holds(call: OpCall) -> bool | str:
-        return _known_dtypes(call, (DType.INT8, DType.UINT8) if unsigned else (DType.INT8,))
+        data, weight, result = call.operand(INPUT).dtype, call.operand(WEIGHT).dtype, call.results[0].dtype
+        for signature in signatures:
+            if (data, weight, result) == (signature.data, signature.weight, signature.data):
+                bias = call.operand(BIAS).dtype if call.has(BIAS) else signature.bias[0]
+                return bias in signature.bias or f"found a bias of {bias}"
+        return f"found {data} times {weight} to {result}"
 
-    quantized = "int8 or all uint8" if unsigned else "int8"
-    return Constraint(f"all is float32, or input, weights and result are {quantized} with an int32 bias", holds)
-
-
-def _known_dtypes(call: OpCall, quantized: tuple[DType, ...]) -> bool | str:
-    found = tuple(None if t is None else t.dtype for t in (*call.operands, *call.results[:1]))
-    data, weight = found[INPUT], found[WEIGHT]
-    bias = found[BIAS] if call.has(BIAS) else None
-    result = found[-1]
-    if data is DType.FLOAT32 and weight is DType.FLOAT32 and result is DType.FLOAT32:
-        return bias in (None, DType.FLOAT32) or f"found a bias of {bias}"
-    if data in quantized and weight is data and result is data:
-        return bias in (None, DType.INT32) or f"found a bias of {bias}"
-    return f"found {data} times {weight} to {result}"
+    listed = "; ".join(map(str, signatures))
+    return Constraint(f"dtypes of input, weights and bias are one of {listed}, and the result has the input's", holds)
 
 
 def bias_shape(channels_axis: int) -> Constraint:
@@ -102,7 +116,7 @@ def data_quantization(call: OpCall) -> bool | str:
         if quantization is None or not quantization.is_per_tensor:
             return f"the {role} has {'none' if quantization is None else 'one per channel'}"
         low, high = type_.dtype.limits
-        if not low <= quantization.zero_point <= high:
+        if not low <= quantization.zero_point <= high or (type_.dtype is DType.INT16 and quantization.zero_point):
             return f"the {role}'s zero point is {quantization.zero_point}"
     return True
 
@@ -120,7 +134,8 @@ def defined_multipliers(call: OpCall) -> bool | str:
     if not all(t.dtype.is_integer for t in (call.operand(INPUT), call.operand(WEIGHT), call.results[0])):
         return True
     largest = max(real_multipliers(call, 1))
-    return largest < 2.0**30 or f"found {largest}"
+    limit = 2.0**7 if call.operand(INPUT).dtype is DType.INT16 else 2.0**30
+    return largest < limit or f"found {largest}"
 
 
 def clamping_activation(call: OpCall) -> bool | str:
@@ -128,20 +143,23 @@ def clamping_activation(call: OpCall) -> bool | str:
     return activation in CLAMPING_ACTIVATIONS or f"found {activation.value}"
 
 
-def shared_constraints(channels_axis: int, *, unsigned: bool = False) -> tuple[Constraint, ...]:
+def shared_constraints(channels_axis: int, signatures: tuple[Signature, ...] = (FLOAT, INT8)) -> tuple[Constraint, ...]:
     """Constraints on dtypes, bias, quantization and activation; an op's own on ranks come after the first.
 
-    `channels_axis` is the weight's dimension of output channels; with `unsigned`, uint8 has a meaning too.
+    `channels_axis` is the weight's dimension of output channels.
     """
     return (
         Constraint("input, weights and bias have known shapes that are not empty", static_operands),
-        known_dtypes(unsigned=unsigned),
+        known_dtypes(signatures),
         bias_shape(channels_axis),
         weight_quantization(channels_axis),
-        Constraint("quantized inputs and results have one scale and a zero point within the type", data_quantization),
+        Constraint(
+            "quantized inputs and results have one scale and a zero point within the type, 0 for int16",
+            data_quantization,
+        ),
         Constraint("scales are positive and finite", positive_scales),
-        # A larger one shifts by 31 bits or more, which C leaves undefined: there TFLite-Micro has no result to equal.
-        Constraint("input scale * weight scale / result scale is below 2**30", defined_multipliers),
+        # A larger one shifts by more bits than there are, which C leaves undefined: there is no result to equal.
+        Constraint("input scale * weight scale / result scale is below 2**30, for int16 2**7", defined_multipliers),
         Constraint("the fused activation is a clamp: none, relu, relu6 or relu_n1_to_1", clamping_activation),
     )
 
@@ -189,13 +207,20 @@ def quantized_multipliers(call: OpCall, channels: int) -> tuple[npt.NDArray[np.i
 
 
 def requantized(call: OpCall, sums: Int64Array, bias: Array | None) -> Array:
-    """Quantized results of sums of products, whose last dimension is the output channel."""
+    """Quantized results of sums of products, whose last dimension is the output channel.
+
+    16-bit activations have sums of 64 bits that are rounded once, unless the bias is int32.
+    """
     result = call.results[0]
     quantization = quantization_of(result)
     multipliers, shifts = quantized_multipliers(call, sums.shape[-1])
     if bias is not None:
         sums = sums + bias.astype(np.int64).reshape(-1)
-    scaled = requantize(wrap_int32(sums), multipliers, shifts) + quantization.zero_point
+    if result.dtype is DType.INT16 and (bias is None or bias.dtype == np.int64):
+        scaled = wrap_int32(requantize_int64(sums, multipliers, shifts))
+    else:
+        scaled = requantize(wrap_int32(sums), multipliers, shifts)
+    scaled = scaled + quantization.zero_point
     low, high = activation_range(activation_of(call), quantization, result.dtype)
     return clamp(scaled, low, high, result.dtype.numpy)
 
@@ -216,7 +241,7 @@ def exact_product(rows: Numbers, columns: Numbers) -> Int64Array:
     Every partial sum is an integer below sum(|columns|) * max(|rows|): up to 2**24 float32 holds it, up to 2**53
     float64 does, in any order of summation.
 
-    `rows` is (M, K) and `columns` (N, K), integers of 9 bits at most, so that any K up to 2**36 is safe.
+    `rows` is (M, K) and `columns` (N, K), integers of 16 and 9 bits at most, so that any K up to 2**29 is safe.
     """
     largest = max(int(rows.max(initial=0)), -int(rows.min(initial=0)))
     bound = largest * int(np.abs(columns.astype(np.int64)).sum(axis=-1).max(initial=0))
@@ -241,7 +266,7 @@ def without_idle_activation(call: OpCall) -> Activation:
 
 
 def centred(array: Numbers, type_: TensorType) -> Numbers:
-    """int16: what is stored, less its zero point."""
+    """int16: what is stored, less its zero point (which int16 has none of)."""
     quantization = quantization_of(type_)
     zero_point = quantization.zero_point if quantization.is_per_tensor else 0
     return array.astype(np.int16) - np.int16(zero_point)
