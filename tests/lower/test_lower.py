@@ -14,8 +14,10 @@ from arenite.ir.graph import Graph
 from arenite.ir.types import Quantization, TensorType
 from arenite.lower.arena import run
 from arenite.lower.kernel import KernelCost
+from arenite.lower.kernelset import KernelSet
 from arenite.lower.lower import lower
 from arenite.lower.program import BufferRef, ConstantRef, Program
+from arenite.lower.select import Objective
 from lower.graphs import graphs, random_inputs, run_reference
 from lower.toy import KERNELS, REGISTRY, ScaleAttrs, int8
 
@@ -177,3 +179,36 @@ def test_scratch_is_taken_only_where_the_arena_is_not_raised_for_it(peak: str) -
     variants = {call.name: call.variant for call in program.calls}
     assert variants["small"] == ("direct" if peak == "at the scratch" else "fast")
     assert program.placement.arena_nbytes == (16 if peak == "at the scratch" else 8 + 100 + 100)
+
+
+def _bargain(saved: float, **options: object) -> Program:
+    """One layer over 1,000 elements that fills the arena, and a fast variant that asks for 40 bytes of scratch more."""
+    hungry = KERNELS.get("toy.sum", "direct")
+    slow = replace(KERNELS.get("toy.reverse", "direct"), cost=lambda call: KernelCost(1000.0, 0))
+    fast = replace(
+        slow,
+        variant="fast",
+        info=hungry.info,
+        reference=hungry.reference,
+        prepare=lambda call: tuple(replace(p, arguments={**p.arguments, "sums": 40}) for p in hungry.prepare(call)),
+        cost=lambda call: KernelCost(1000.0 * (1 - saved), 0, 40),
+    )
+    builder = GraphBuilder()
+    builder.output(builder.node("toy.reverse", [builder.input("x", int8(1000))], [int8(1000)], name="r").result)
+    return lower(builder.graph, REGISTRY, KernelSet((slow, fast)), name="net", alignment=1, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("saved", "options", "arena_nbytes"),
+    [
+        (0.21, {}, 2040),
+        (0.19, {}, 2000),
+        (0.21, {"objective": Objective.FLASH}, 2000),
+        (0.21, {"ram_limit": 2039}, 2000),
+        (0.21, {"ram_limit": 2040}, 2040),
+    ],
+)
+def test_two_percent_of_ram_must_save_twenty_of_time(
+    saved: float, options: dict[str, object], arena_nbytes: int
+) -> None:
+    assert _bargain(saved, **options).placement.arena_nbytes == arena_nbytes

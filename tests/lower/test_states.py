@@ -16,6 +16,7 @@ from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph, Value
 from arenite.ir.types import Quantization, TensorType
 from arenite.lower import kernels
+from arenite.lower.aliases import Aliases
 from arenite.lower.arena import States, run
 from arenite.lower.kernel import Array
 from arenite.lower.lower import lower
@@ -50,8 +51,8 @@ def chain(initial: Array | None = None) -> Graph:
     return builder.output(_svdf(builder, _svdf(builder, x, first, "a"), second, "bb"))
 
 
-def program_of(graph: Graph, **more: int) -> Program:
-    return lower(graph, core_registry(), kernels(), name="chain", **more)
+def program_of(graph: Graph, ram_limit: int | None = None) -> Program:
+    return lower(graph, core_registry(), kernels(), name="chain", ram_limit=ram_limit)
 
 
 def feeds(count: int) -> list[list[Array]]:
@@ -140,12 +141,12 @@ def test_planted_overlap_and_strangers_are_found() -> None:
 
 
 def test_planted_schedules_that_lose_or_swap_a_write_are_refused() -> None:
-    graph = chain()
-    nodes = list(graph.nodes)
-    check_order(graph, nodes)
+    graph, registry = chain(), core_registry()
+    nodes, aliases = list(graph.nodes), Aliases(graph, registry, ())
+    check_order(graph, registry, aliases, nodes)
     for planted in (nodes[:1], nodes[::-1]):
         with pytest.raises(SelfCheckError, match="state is accessed by 'a', 'bb' in the graph"):
-            check_order(graph, planted)
+            check_order(graph, registry, aliases, planted)
 
 
 def test_a_state_that_takes_in_unwritten_memory_is_found() -> None:

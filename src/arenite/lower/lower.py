@@ -1,22 +1,20 @@
 """Lowers a graph of the core dialect to a program."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from arenite._base.ctype import ctype_of
 from arenite._base.errors import ModelError
-from arenite.ir.graph import Graph, Node, Value
+from arenite.ir.graph import Graph, Value
 from arenite.ir.opdef import Registry
-from arenite.lower.aliases import Aliases, is_view
+from arenite.lower.aliases import is_view
 from arenite.lower.bind import ConstantPool, bind_steps, value_ref
 from arenite.lower.kernelset import KernelSet
-from arenite.lower.liveness import find_buffers
 from arenite.lower.naming import c_name
-from arenite.lower.placing import check_limit, place
-from arenite.lower.program import Buffer, Placement, Port, Program, Ref, StateRef
-from arenite.lower.select import Choice, Objective, select
+from arenite.lower.placing import check_limit
+from arenite.lower.planning import make_plan
+from arenite.lower.program import Port, Program, Ref, StateRef
+from arenite.lower.select import Objective
 from arenite.lower.states import check_order, make_states, state_problems
-from arenite.lower.steps import Step, make_steps
 from arenite.lower.verify import verify
 
 _MAX_NAMED = 20
@@ -53,10 +51,10 @@ def lower(
     """
     _check(graph, registry)
     nodes = [node for node in graph.nodes if not is_view(node, registry)]
-    plan = _plan(graph, nodes, registry, kernels, objective, alignment)
+    plan = make_plan(graph, nodes, registry, kernels, objective, alignment, ram_limit)
     steps, aliases, buffers, placement = plan.steps, plan.aliases, plan.buffers, plan.placement
     pool = ConstantPool()
-    check_order(graph, (step.node for step in steps))
+    check_order(graph, registry, aliases, (step.node for step in steps))
     calls = bind_steps(steps, aliases, pool)
     states = make_states(graph, pool)
     inputs = (_port(value, value_ref(value, aliases, pool, "")) for value in graph.inputs)
@@ -78,47 +76,6 @@ def lower(
         check_limit(buffers, calls, placement, ram_limit, program.state_nbytes)
     verify(program, kernels)
     return program
-
-
-@dataclass(frozen=True)
-class _Plan:
-    steps: tuple[Step, ...]
-    aliases: Aliases
-    buffers: tuple[Buffer, ...]
-    placement: Placement
-
-    def room(self) -> dict[Node, int]:
-        """Bytes of scratch that each node could take and still leave the arena as it is."""
-        scratch = {name for step in self.steps for name in step.scratch.values()}
-        free: dict[Node, int] = {}
-        for index, step in enumerate(self.steps):
-            live = sum(b.nbytes for b in self.buffers if b.first <= index < b.end and b.name not in scratch)
-            left = self.placement.arena_nbytes - live
-            free[step.node] = min(left, free.get(step.node, left))
-        return free
-
-
-def _plan(
-    graph: Graph, nodes: list[Node], registry: Registry, kernels: KernelSet, objective: Objective, alignment: int
-) -> _Plan:
-    """Chooses kernels and places buffers: first with as little scratch as there can be, then as the objective asks.
-
-    An arena that the network's own values fill is not raised for scratch: RAM is what a microcontroller runs out of
-    first, and scratch fits into the arena at most steps anyway.
-    """
-
-    def attempt(choices: Mapping[Node, Choice]) -> _Plan:
-        steps = make_steps(nodes, choices, (value.name for value in graph.values()))
-        aliases = Aliases(graph, registry, steps)
-        buffers = find_buffers(graph, steps, aliases, alignment)
-        return _Plan(steps, aliases, buffers, place(buffers, alignment))
-
-    lean = attempt(select(nodes, kernels, Objective.RAM))
-    wished = attempt(select(nodes, kernels, objective, lean.room()))
-    if wished.placement.arena_nbytes <= lean.placement.arena_nbytes:
-        return wished
-    # The free bytes lie in pieces: take only kernels that need no more scratch than the leanest.
-    return attempt(select(nodes, kernels, objective, dict.fromkeys(nodes, 0)))
 
 
 def _port(value: Value, ref: Ref) -> Port:
