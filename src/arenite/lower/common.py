@@ -9,7 +9,7 @@ import numpy.typing as npt
 from arenite._base.dtypes import DType
 from arenite.ir.opdef import Constraint, OpCall, signature_text
 from arenite.lower.kernel import OperandRef, PreparedConstant, ResultRef
-from arenite.lower.program import ParamValue
+from arenite.lower.program import ConstantKind, ParamValue
 
 Params = Mapping[str, ParamValue]
 Filled = dict[str, ParamValue]
@@ -50,3 +50,11 @@ def array(arguments: Arguments, name: str) -> npt.NDArray[Any]:
     value = arguments[name]
     assert value is not None, f"argument {name} is given"
     return value
+
+
+def bytes_of(call: OpCall, index: int) -> OperandRef | PreparedConstant:
+    """An operand for a kernel that moves bytes: a constant one may have any dtype."""
+    constant = call.constant(index)
+    if constant is None:
+        return OperandRef(index)
+    return PreparedConstant(np.ascontiguousarray(constant).reshape(-1).view(np.uint8), ConstantKind.WEIGHTS)

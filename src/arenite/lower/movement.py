@@ -6,9 +6,8 @@ import numpy as np
 
 from arenite.ir.opdef import Constraint, OpCall
 from arenite.kernels.families.movement import COPY_ROWS, PAD
-from arenite.lower.common import Arguments, Filled, Given, Params, array, integer, integers
-from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
-from arenite.lower.program import ConstantKind
+from arenite.lower.common import Arguments, Filled, Given, Params, array, bytes_of, integer, integers
+from arenite.lower.kernel import Kernel, KernelCost, Prepared, ResultRef
 from arenite.ops.movement import concatenation_axis, pad_amounts, pad_value
 
 LOOPS = 4
@@ -54,15 +53,7 @@ def _prepare_pad(call: OpCall) -> tuple[Prepared, ...]:
         "after_nbytes": tuple(after for _, _, after in runs),
         "value": element[0],
     }
-    return (Prepared(params, {"input": _bytes_of(call, 0), "output": ResultRef()}),)
-
-
-def _bytes_of(call: OpCall, index: int) -> OperandRef | PreparedConstant:
-    """An operand for a kernel that moves bytes: a constant one may have any dtype."""
-    constant = call.constant(index)
-    if constant is None:
-        return OperandRef(index)
-    return PreparedConstant(np.ascontiguousarray(constant).reshape(-1).view(np.uint8), ConstantKind.WEIGHTS)
+    return (Prepared(params, {"input": bytes_of(call, 0), "output": ResultRef()}),)
 
 
 def _pad_reference(params: Params, arguments: Arguments) -> None:
@@ -102,7 +93,7 @@ def _prepare_concatenation(call: OpCall) -> tuple[Prepared, ...]:
     for index in range(len(call.operands)):
         row_nbytes = math.prod(call.operand(index).dims[axis:]) * result.dtype.itemsize
         params: Filled = {"rows": rows, "row_nbytes": row_nbytes, "stride_nbytes": stride_nbytes}
-        arguments: Given = {"input": _bytes_of(call, index), "output": ResultRef(0, offset_nbytes)}
+        arguments: Given = {"input": bytes_of(call, index), "output": ResultRef(0, offset_nbytes)}
         if rows * row_nbytes:
             calls.append(Prepared(params, arguments))
         offset_nbytes += row_nbytes

@@ -13,7 +13,11 @@ ARENITE_INLINE uint8_t *arenite_fill(uint8_t *to, uint8_t value, int32_t nbytes)
 }
 
 ARENITE_INLINE uint8_t *arenite_copy(uint8_t *to, const uint8_t *from, int32_t nbytes) {
-    for (int32_t i = 0; i < nbytes; ++i) {
+    int32_t i = 0;
+    for (; i + 4 <= nbytes; i += 4) {
+        ARENITE_COPY_4(to + i, from + i);
+    }
+    for (; i < nbytes; ++i) {
         to[i] = from[i];
     }
     return to + nbytes;

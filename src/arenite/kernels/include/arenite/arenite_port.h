@@ -13,6 +13,14 @@
     ((to)[0] = (from)[0], (to)[1] = (from)[1], (to)[2] = (from)[2], (to)[3] = (from)[3])
 #endif
 
+/* At the start of a body: products of floats are rounded before they are added. C99 compilers do so; clang
+ * rounds once where the target can. */
+#if defined(__clang__)
+#define ARENITE_ROUND_EACH _Pragma("clang fp contract(off)")
+#else
+#define ARENITE_ROUND_EACH
+#endif
+
 /* Before a loop that is unrolled by hand as far as registers allow. */
 #if defined(__clang__)
 #define ARENITE_AS_WRITTEN _Pragma("clang loop unroll(disable)")

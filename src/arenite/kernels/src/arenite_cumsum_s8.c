@@ -1,0 +1,7 @@
+#include "arenite_cumsum_s8.h"
+
+void arenite_cumsum_s8_entry(const arenite_cumsum_s8_params *params, const int8_t *input, int8_t *output);
+
+void arenite_cumsum_s8_entry(const arenite_cumsum_s8_params *params, const int8_t *input, int8_t *output) {
+    arenite_cumsum_s8(params, input, output);
+}

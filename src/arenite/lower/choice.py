@@ -1,0 +1,106 @@
+"""Kernels of select_v2, arg_max and arg_min."""
+
+import math
+
+import numpy as np
+
+from arenite._base.dtypes import DType
+from arenite.ir.opdef import Constraint, OpCall
+from arenite.kernels.families.choice import ARG_MAX_F32, ARG_MAX_S8, SELECT
+from arenite.lower.common import Arguments, Filled, Given, Params, array, bytes_of, dtypes, integer, integers
+from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, ResultRef
+from arenite.lower.loops import Loop, Nest, copy_instructions, nest_of, places
+from arenite.ops.choice import arg_axis, first_of
+from arenite.ops.views import broadcast_view, stand_in
+
+LOOPS = 4
+"""Loops of the select kernel."""
+
+_OPERANDS = ("condition", "x", "y")
+
+
+def _nest(call: OpCall) -> Nest:
+    shape = call.results[0].dims
+    views = [broadcast_view(stand_in(call.operand(index)), shape) for index in range(len(_OPERANDS))]
+    return nest_of(views, call.results[0].dtype.itemsize, held=(True, False, False))
+
+
+def _prepare_select(call: OpCall) -> tuple[Prepared, ...]:
+    if call.results[0].nelem == 0:
+        return ()
+    nest = _nest(call)
+    idle = (Loop(1, (0,) * len(_OPERANDS)),) * (LOOPS - len(nest.loops))
+    loops = (*idle, *nest.loops)
+    params: Filled = {"sizes": tuple(loop.size for loop in loops), "row_nbytes": nest.row_nbytes}
+    for index, name in enumerate(_OPERANDS):
+        params[f"{name}_strides"] = tuple(loop.strides[index] for loop in loops)
+    arguments: Given = {name: bytes_of(call, index) for index, name in enumerate(_OPERANDS)}
+    return (Prepared(params, {**arguments, "output": ResultRef()}),)
+
+
+def _select_reference(params: Params, arguments: Arguments) -> None:
+    sizes, row = integers(params, "sizes"), integer(params, "row_nbytes")
+    which = array(arguments, "condition")[places(sizes, integers(params, "condition_strides"), 1)]
+    first, second = (
+        array(arguments, name)[places(sizes, integers(params, f"{name}_strides"), row)].reshape(-1, row)
+        for name in ("x", "y")
+    )
+    array(arguments, "output")[:] = np.where(which[:, None] != 0, first, second).reshape(-1)
+
+
+def _select_cost(call: OpCall) -> KernelCost:
+    nest = _nest(call)
+    return KernelCost(copy_instructions(nest.rows, nest.row_nbytes) + 5 * nest.rows, 150)
+
+
+def _few_loops(call: OpCall) -> bool | str:
+    found = len(_nest(call).loops)
+    return found <= LOOPS or f"{found} in {', '.join(str(call.operand(index)) for index in range(len(_OPERANDS)))}"
+
+
+def _runs(call: OpCall) -> tuple[int, int, int]:
+    axis, dims = arg_axis(call), call.operand(0).dims
+    return math.prod(dims[:axis]), dims[axis], math.prod(dims[axis + 1 :])
+
+
+def _arg_kernel(op: str, dtype: DType) -> Kernel:
+    info = ARG_MAX_S8 if dtype is DType.INT8 else ARG_MAX_F32
+    least = op == "arg_min"
+
+    def prepare(call: OpCall) -> tuple[Prepared, ...]:
+        outer, size, inner = _runs(call)
+        params: Filled = {"outer": outer, "size": size, "inner": inner}
+        params |= {"flip": -1 if least else 0} if dtype is DType.INT8 else {"least": int(least)}
+        return (Prepared(params, {"input": OperandRef(0), "output": ResultRef()}),)
+
+    return Kernel(op, dtype.value, info, (dtypes((dtype,), DType.INT32),), prepare, _arg_cost, _arg_reference)
+
+
+def _arg_reference(params: Params, arguments: Arguments) -> None:
+    shape = tuple(integer(params, name) for name in ("outer", "size", "inner"))
+    x = array(arguments, "input").reshape(shape)
+    least = integer(params, "flip") < 0 if "flip" in params else bool(integer(params, "least"))
+    index = first_of(np.moveaxis(x, 1, 0), np.less if least else np.greater)
+    array(arguments, "output")[:] = index.reshape(-1)
+
+
+def _arg_cost(call: OpCall) -> KernelCost:
+    return KernelCost(instructions=6 * call.operand(0).nelem + 15 * call.results[0].nelem, flash_nbytes=120)
+
+
+KERNELS: tuple[Kernel, ...] = (
+    Kernel(
+        "select_v2",
+        "rows",
+        SELECT,
+        (
+            Constraint(
+                f"after merging neighbours that broadcast alike, at most {LOOPS} dimensions are left", _few_loops
+            ),
+        ),
+        _prepare_select,
+        _select_cost,
+        _select_reference,
+    ),
+    *(_arg_kernel(op, dtype) for op in ("arg_max", "arg_min") for dtype in (DType.INT8, DType.FLOAT32)),
+)
