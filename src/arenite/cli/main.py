@@ -9,6 +9,7 @@ import typer
 from arenite._base.errors import AreniteError
 from arenite.cli import compile as compile_command
 from arenite.cli import explain, inspect, listings, run
+from arenite.cli import optimize as optimize_command
 
 INTERNAL_ERROR = 3
 
@@ -21,6 +22,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("compile")(compile_command.compile_model)
+app.command("optimize", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(
+    optimize_command.optimize
+)
 app.command("run")(run.run)
 app.command("inspect")(inspect.inspect)
 app.command("explain")(explain.explain)

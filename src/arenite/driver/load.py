@@ -6,7 +6,6 @@ from pathlib import Path
 
 from arenite._base.errors import DataError, ModelError
 from arenite.driver.output import read_file
-from arenite.driver.toolbox import default_toolbox
 from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.ir.opdef import Registry
@@ -51,6 +50,8 @@ def registry_for(model: Model) -> Registry:
         from arenite.formats.onnx import model_registry  # noqa: PLC0415 - heavy
 
         return model_registry(model)
+    from arenite.driver.toolbox import default_toolbox  # noqa: PLC0415 - heavy
+
     return default_toolbox().registry
 
 

@@ -8,7 +8,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from arenite._base.errors import DataError
+
+Array = npt.NDArray[np.generic]
 
 
 @contextmanager
@@ -104,3 +109,20 @@ def read_file(path: Path, *, limit_nbytes: int = 2**31) -> bytes:
         raise DataError(f"{path}: there is no such file") from None
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
+
+
+def read_array(path: Path) -> Array:
+    """The array in a .npy file.
+
+    Raises:
+        DataError: it cannot be read, or is no array of numbers.
+    """
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path}: not an .npy file ({error}); write it with numpy.save") from None
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
+        raise DataError(f"{path}: not an array of numbers")
+    return array

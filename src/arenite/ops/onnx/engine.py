@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,7 @@ class Engine:
         try:
             session = self._sessions.get(key)
             if session is None:
-                session = _session(self._single(task)[0])
+                session = _session(self._single(task)[0].SerializeToString())
                 if len(self._sessions) >= _MAX_SESSIONS:
                     self._sessions.clear()
                 self._sessions[key] = session
@@ -232,7 +233,7 @@ def has_onnxruntime() -> bool:
     return find_spec("onnxruntime") is not None
 
 
-def _session(model: ModelProto) -> Any:
+def _session(model: bytes | str) -> Any:
     import onnxruntime  # noqa: PLC0415 - heavy
 
     options = onnxruntime.SessionOptions()
@@ -242,6 +243,30 @@ def _session(model: ModelProto) -> Any:
     data, providers = model.SerializeToString(), ["CPUExecutionProvider"]
     # Its fallback would only try the same again, and print that it does.
     return onnxruntime.InferenceSession(data, options, providers=providers, enable_fallback=0)
+
+
+def whole_model(model: bytes | Path) -> Callable[[Mapping[str, Array]], list[Array]]:
+    """A function that runs a model by onnxruntime, nothing optimised: outputs from inputs by name.
+
+    Raises:
+        OpError: onnxruntime is not installed or does not take the model; from the function, it cannot run it.
+    """
+    if not has_onnxruntime():
+        raise OpError("onnxruntime is not installed")
+    try:
+        session = _session(model if isinstance(model, bytes) else str(model))
+    except Exception as error:  # it has a class for each kind of failure, and no common one
+        raise OpError(f"onnxruntime does not take it: {_line(error)}") from None
+    known = {item.name for item in session.get_inputs()}
+
+    def run(inputs: Mapping[str, Array]) -> list[Array]:
+        feeds = {name: _plain(array) for name, array in inputs.items() if name in known}
+        try:
+            return list(session.run(None, feeds))
+        except Exception as error:
+            raise OpError(f"onnxruntime cannot run it: {_line(error)}") from None
+
+    return run
 
 
 def _write_region(graph: Graph) -> GraphProto:
