@@ -53,10 +53,8 @@ def _constant_weights(call: OpCall) -> bool | str:
     return not call.has(BIAS) or call.constant(BIAS) is not None or "the bias is computed"
 
 
-CONSTRAINTS = (
-    Constraint("the input is int8", _is_int8),
-    Constraint("weights and bias are constant", _constant_weights),
-)
+CONSTANT_WEIGHTS = Constraint("weights and bias are constant", _constant_weights)
+CONSTRAINTS = (Constraint("the input is int8", _is_int8), CONSTANT_WEIGHTS)
 
 
 def weight_of(call: OpCall) -> Int8Array:
