@@ -15,9 +15,11 @@ from arenite.report.memory_map import peak_step
 from arenite.report.result import (
     BufferRecord,
     FlashRecord,
+    GraphsRecord,
     LayerRecord,
     MemoryRecord,
     ModelRecord,
+    NodeRecord,
     PassRecord,
     PortRecord,
     RamRecord,
@@ -43,6 +45,10 @@ REPORT = Report(
     layers=(LAYER, replace(LAYER, name="second", macs=0)),
     passes=(PassRecord("fold", True, 9, 7, 1.5, "bit-exact", 0.0),),
     remarks=(RemarkRecord("missed", "fold", "state", EVIL, EVIL, (EVIL,)),),
+    graphs=GraphsRecord(
+        (NodeRecord("a", "conv2d", "1x4 int8", (), ("a",)), NodeRecord(EVIL, "relu", EVIL, (0,), (EVIL,), EVIL)),
+        (NodeRecord("a", "conv2d", "1x4 int8", (), ("a", EVIL)),),
+    ),
 )
 TRIM = Trim(
     (TrimKernel("arenite_conv2d_s8", "direct", 900, 12, ("conv",), "cheapest", ()),), {"helpers_nbytes": 40}, 20_000

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from arenite.driver.build import Build
+from arenite.driver.graph_records import graphs_record
 from arenite.driver.measure import LayerRun, Measurement
 from arenite.lower.program import ConstantKind, ConstantRef, KernelCall, Port
 from arenite.report.result import (
@@ -65,6 +66,7 @@ def make_report(build: Build, measured: Measurement | None, files: tuple[str, ..
         remarks=tuple(
             RemarkRecord(r.kind.value, r.pass_name, r.reason.slug, r.subject, r.text, r.origin) for r in build.remarks
         ),
+        graphs=graphs_record(build),
     )
 
 

@@ -7,6 +7,7 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from arenite.report.graph_view import graphs_svg
 from arenite.report.memory_map import memory_map_svg, peak_step
 from arenite.report.result import Report, Trim
 
@@ -25,6 +26,7 @@ def render_html(report: Report, trim: Trim) -> str:
     script = (assets / "report.js").read_text(encoding="utf-8")
     template = environment.from_string((assets / "report.html.j2").read_text(encoding="utf-8"))
     layers = tuple(layer.name for layer in report.layers)
+    graphs = graphs_svg(report.graphs)
     return template.render(
         report=report,
         trim=trim,
@@ -33,6 +35,7 @@ def render_html(report: Report, trim: Trim) -> str:
         style_hash=_policy_hash(style),
         script_hash=_policy_hash(script),
         memory_map=Markup(memory_map_svg(report.memory, layers)),
+        graphs=None if graphs is None else Markup(graphs),
         peak=peak_step(report.memory, len(layers)),
         clock_mhz=CLOCK_HZ // 1_000_000,
         latency_ms=_latency_ms(report),

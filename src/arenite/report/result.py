@@ -111,6 +111,33 @@ class RemarkRecord:
 
 
 @dataclass(frozen=True)
+class NodeRecord:
+    """A node of a graph.
+
+    Attributes:
+        shape: of its first result, as text.
+        inputs: indices of the nodes whose results it reads.
+        origin: names of the operators of the model that it stands for.
+        fate: of a node of the model: what became of it, when no node of the same op stands for it; else empty.
+    """
+
+    name: str
+    op: str
+    shape: str
+    inputs: tuple[int, ...]
+    origin: tuple[str, ...]
+    fate: str = ""
+
+
+@dataclass(frozen=True)
+class GraphsRecord:
+    """The model as it was read, and what is left after the passes, both in schedule order."""
+
+    before: tuple[NodeRecord, ...]
+    after: tuple[NodeRecord, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that a compilation found out."""
 
@@ -125,6 +152,7 @@ class Report:
     layers: tuple[LayerRecord, ...]
     passes: tuple[PassRecord, ...]
     remarks: tuple[RemarkRecord, ...]
+    graphs: GraphsRecord
     accuracy: None = None
     schema: int = SCHEMA
 
