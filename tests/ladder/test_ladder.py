@@ -34,6 +34,8 @@ LARGE = [
     "tinymaix_cifar10_int8",
     "mltk_fingerprint_signature",
     "mltk_rock_paper_scissors",
+    "tflm_keyword_scrambled_int8",
+    "mww_okay_nabu_v2",
 ]
 
 
@@ -47,7 +49,7 @@ def _cases() -> list[object]:
 pytestmark = pytest.mark.wheel
 
 
-def _patterns(ports: tuple[Port, ...]) -> Iterator[tuple[str, Feeds]]:
+def _patterns(ports: tuple[Port, ...], invocations: int) -> Iterator[tuple[str, Feeds]]:
     """Inputs that reach ordinary values, both ends of the range, and the zero point."""
     generator = np.random.default_rng(7)
 
@@ -57,7 +59,7 @@ def _patterns(ports: tuple[Port, ...]) -> Iterator[tuple[str, Feeds]]:
         low, high = port.dtype.limits
         return generator.integers(low, high, port.shape, endpoint=True).astype(port.dtype.numpy)
 
-    yield "random", [[random(port) for port in ports] for _ in range(2)]
+    yield "random", [[random(port) for port in ports] for _ in range(invocations)]
     for name in ("minimum", "maximum", "zero point"):
         yield name, [[_constant(port, name) for port in ports]]
 
@@ -84,7 +86,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     path: Path = request.param
     built = build(load_model(path), CompileOptions(), lambda _: None)
     data = path.read_bytes()
-    feeds = dict(_patterns(built.program.inputs))
+    feeds = dict(_patterns(built.program.inputs, invocations=20 if built.program.states else 2))
     return Case(built, {name: (feed, oracle.run_wheel(data, feed)) for name, feed in feeds.items()})
 
 
@@ -100,19 +102,22 @@ def _same(name: str, got: Feeds, want: Feeds) -> None:
 def test_interpreter(case: Case) -> None:
     interpreter = Interpreter(case.build.model.graph, core_registry())
     for name, (feeds, want) in case.expected.items():
+        interpreter.reset()
         _same(name, [interpreter.run(feed) for feed in feeds], want)
 
 
 def test_passes_keep_the_bytes(case: Case) -> None:
     interpreter = Interpreter(case.build.graph, core_registry())
     for name, (feeds, want) in case.expected.items():
+        interpreter.reset()
         _same(name, [interpreter.run(feed) for feed in feeds], want)
 
 
 def test_poisoned_arena(case: Case) -> None:
     available = kernels()
     for name, (feeds, want) in case.expected.items():
-        _same(name, [arena.run(case.build.program, available, feed) for feed in feeds], want)
+        states = arena.States(case.build.program)
+        _same(name, [arena.run(case.build.program, available, feed, states=states) for feed in feeds], want)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +126,7 @@ def test_poisoned_arena(case: Case) -> None:
 def test_host_c(case: Case, compiler: str) -> None:
     with NativeEngine(case.build, host_compiler(compiler)) as engine:
         for name, (feeds, want) in case.expected.items():
+            engine.reset()
             _same(name, [engine.invoke(feed) for feed in feeds], want)
 
 
@@ -133,6 +139,7 @@ def test_simulated_cortex_m4(case: Case, compiler: str) -> None:
     with Firmware.link(case.build, case.build.target, firmware_compiler(compiler)) as firmware:
         engine = SimulatorEngine(firmware)
         for name, (feeds, want) in case.expected.items():
+            engine.reset()
             _same(name, [engine.invoke(feed) for feed in feeds], want)
             assert engine.last is not None
             assert sum(bucket.instructions for bucket in engine.last.buckets.values()) == engine.last.instructions

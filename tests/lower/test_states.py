@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
+import named_state
 from arenite import kernels as c_kernels
 from arenite._base.dtypes import DType
 from arenite._base.errors import LimitError, ModelError, SelfCheckError
@@ -24,7 +25,10 @@ from arenite.lower.program import ConstantRef, Program, StateRef
 from arenite.lower.states import check_order
 from arenite.lower.verify import verify
 from arenite.ops import core_registry
+from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
 from arenite.ops.svdf import SvdfAttrs
+from arenite.passes.pipeline import run_pipeline
+from arenite.passes.resolve_state import ResolveState
 from codegen.host import HostModel
 from state_cases import Stateful, svdf_cases
 
@@ -168,3 +172,62 @@ def test_state_that_is_an_output_is_refused() -> None:
 def test_arguments_refer_to_states() -> None:
     program = program_of(chain())
     assert [call.arguments["state"] for call in program.calls] == [StateRef("first", 0, 12), StateRef("second", 0, 12)]
+
+
+def _resolved(graph: Graph) -> Graph:
+    run_pipeline(graph, [ResolveState()], core_registry())
+    return graph
+
+
+def _ladder(graph: Graph, folder: Path) -> Program:
+    """The interpreter, the arena and C agree for twenty invocations."""
+    program, interpreter = program_of(graph), Interpreter(graph, core_registry())
+    model, states = native(program, folder), States(program)
+    for feed in named_state.feeds():
+        expected = interpreter.run(feed)
+        for found in (run(program, kernels(), feed, states=states), model(feed)):
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+    return program
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize("initial", [None, named_state.START], ids=["fresh", "assigned once"])
+def test_named_state_is_read_in_place(initial: Array | None, tmp_path: Path) -> None:
+    program = _ladder(_resolved(named_state.delay(initial)), tmp_path)
+    assert [call.kernel for call in program.calls] == ["arenite_copy_rows", "arenite_copy_rows", "arenite_assign"]
+    assert program.calls[0].arguments["input"] == StateRef("ring", 0, 4)
+
+
+@pytest.mark.gcc
+def test_what_is_assigned_before_the_copy_is_read_takes_a_copy(tmp_path: Path) -> None:
+    builder = GraphBuilder()
+    x, state = builder.input("x", named_state.ROW), builder.variable("state", named_state.ROW)
+    before = builder.node("read_variable", [state], [named_state.ROW], name="before").result
+    builder.node("assign_variable", [state, x], [], name="after")
+    both = TensorType(DType.INT8, (1, 8), named_state.Q)
+    y = builder.node("concatenation", [before, x], [both], ConcatenationAttrs(-1), name="y").result
+    program = _ladder(builder.output(y), tmp_path)
+    assert [call.name for call in program.calls] == ["before", "after", "y", "y_1"]
+
+
+@pytest.mark.gcc
+def test_a_copy_that_is_an_output_is_one(tmp_path: Path) -> None:
+    builder = GraphBuilder()
+    x, state = builder.input("x", named_state.ROW), builder.variable("state", named_state.ROW)
+    before = builder.node("read_variable", [state], [named_state.ROW], name="before").result
+    flat = TensorType(DType.INT8, (4,), named_state.Q)
+    view = builder.node("reshape", [before], [flat], ReshapeAttrs((4,)), name="view").result
+    builder.node("assign_variable", [state, x], [], name="after")
+    program = _ladder(builder.output(view), tmp_path)
+    assert [call.name for call in program.calls] == ["before", "after"]
+
+
+@pytest.mark.gcc
+def test_a_constant_is_assigned(tmp_path: Path) -> None:
+    builder = GraphBuilder()
+    builder.input("x", named_state.ROW)
+    state = builder.variable("state", named_state.ROW)
+    before = builder.node("read_variable", [state], [named_state.ROW], name="before").result
+    builder.node("assign_variable", [state, builder.constant("c", named_state.START, named_state.Q)], [], name="after")
+    _ladder(builder.output(before), tmp_path)

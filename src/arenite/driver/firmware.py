@@ -71,10 +71,15 @@ class SimulatorEngine:
         self._invoke = names.invoke
         self._roots = (names.invoke, *(names.layer(index) for index in range(len(self._program.calls))))
         self._board = Board(firmware.elf, firmware.target, hook_library())
-        self._board.call(names.reset)
+        self._reset = names.reset
+        self.reset()
         self._inputs = [self._board.call(names.port("input", i)).value for i in range(len(self._program.inputs))]
         self._outputs = [self._board.call(names.port("output", i)).value for i in range(len(self._program.outputs))]
         self.last: CallResult | None = None
+
+    def reset(self) -> None:
+        """Forget what was kept between invocations."""
+        self._board.call(self._reset)
 
     def invoke(self, inputs: Sequence[Array]) -> list[Array]:
         """Outputs of one invocation; shapes and dtypes are the ports'."""

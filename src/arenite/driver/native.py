@@ -26,13 +26,17 @@ class NativeEngine:
         sources = build.write_sources(folder)
         library = build_host_library(sources, [folder], folder / f"lib{build.program.name}.so", compiler=compiler)
         self._library = ctypes.CDLL(str(library))
-        self._call(self._names.reset)
+        self.reset()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
+
+    def reset(self) -> None:
+        """Forget what was kept between invocations."""
+        self._call(self._names.reset)
 
     def invoke(self, inputs: Sequence[Array]) -> list[Array]:
         """Outputs of one invocation; shapes and dtypes are the ports'."""

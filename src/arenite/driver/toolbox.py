@@ -14,7 +14,7 @@ from arenite.lower.kernel import Kernel
 from arenite.lower.kernelset import KernelSet
 from arenite.ops import core_registry
 from arenite.passes.base import Pass
-from arenite.passes.presets import default_passes
+from arenite.passes.presets import default_passes, legalizing_passes
 
 ENTRY_POINTS = "arenite.plugins"
 
@@ -75,7 +75,7 @@ class Toolbox:
 
 def own_toolbox() -> Toolbox:
     """What Arenite itself has."""
-    return Toolbox(core_registry(), kernels(), default_passes(), (c_kernels.include_dir(),))
+    return Toolbox(core_registry(), kernels(), (*legalizing_passes(), *default_passes()), (c_kernels.include_dir(),))
 
 
 @cache

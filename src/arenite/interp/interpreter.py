@@ -11,6 +11,7 @@ from arenite.interp.inputs import Inputs, checked_inputs
 from arenite.interp.resources import Key, Resources
 from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.opdef import Registry, Trait
+from arenite.ir.types import TensorType
 from arenite.ir.verifier import check
 
 
@@ -54,6 +55,11 @@ class Interpreter:
     def named_state(self) -> Mapping[Key, Array]:
         """What each named state holds, by container and shared name."""
         return self._named
+
+    @property
+    def state_types(self) -> Mapping[Key, TensorType]:
+        """The type of each named state."""
+        return self._resources.types
 
     def run(self, inputs: Inputs) -> list[Array]:
         """One invocation.

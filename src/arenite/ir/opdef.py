@@ -28,6 +28,9 @@ class Trait(Enum):
     OF_TYPES = auto()  # results depend on the operands' types alone: known once these are
     VIEW = auto()  # the result's bytes are operand 0's bytes, in the same order
     COMMUTATIVE = auto()  # the first two operands may be exchanged
+    SNAPSHOT = auto()  # the result is a copy of operand 0, which is state
+    HANDLE = auto()  # its one result names state, as its attributes say; nothing is computed
+    ONCE = auto()  # its one region runs at the first invocation only
     ACTIVATION = auto()  # clamps its one operand; may fuse into the op before
 
 

@@ -47,6 +47,10 @@ class Rewriter:
         declared = type or TensorType(DType.of(array.dtype), array.shape)
         return Value(self._values.unique(name), declared, constant=array)
 
+    def variable(self, name: str, contents: Array, type: TensorType) -> Value:  # noqa: A002
+        """A new variable that holds `contents` before the first invocation."""
+        return Value(self._values.unique(name), type, constant=np.array(contents), is_variable=True)
+
     def insert(
         self,
         before: Node | None,
@@ -69,12 +73,19 @@ class Rewriter:
         return node
 
     def set_operand(self, node: Node, index: int, value: Value | None) -> None:
+        """Let a node read another value; `index` may be one past its last operand."""
         self.graph._set_operand(node, index, value)
         self._count()
 
     def set_attrs(self, node: Node, attrs: Attrs) -> None:
         node.attrs = attrs
         self._count()
+
+    def set_type(self, value: Value, type: TensorType) -> None:  # noqa: A002
+        """Declare a value, which means the same as before, otherwise."""
+        if value.type != type:
+            value.type = type
+            self._count()
 
     def add_origin(self, node: Node, origin: Iterable[str]) -> None:
         """Let `node` stand for these source operators too."""

@@ -7,7 +7,7 @@ from itertools import chain
 
 from arenite._base.errors import ModelError
 from arenite.ir.graph import Graph, Node, Use, Value
-from arenite.ir.opdef import OpCall, OpDef, OpError, Registry
+from arenite.ir.opdef import OpCall, OpDef, OpError, Registry, Trait
 from arenite.ir.types import Dim, Quantization, TensorType
 
 MAX_NBYTES = 2**31 - 1
@@ -268,6 +268,11 @@ def _operand_problems(node: Node, definition: OpDef) -> Iterator[str]:
 
 
 def _attrs_problems(node: Node, definition: OpDef) -> Iterator[str]:
+    if definition.has(Trait.ONCE):
+        if len(node.regions) != 1:
+            yield f"runs one region, found {len(node.regions)}: there is no such subgraph, or it is run by another's"
+        elif node.regions[0].inputs:
+            yield f"runs a region that takes nothing, found one with {_count(len(node.regions[0].inputs), 'input')}"
     if type(node.attrs) is not definition.attrs:
         yield f"attributes must be {definition.attrs.__name__}, found {type(node.attrs).__name__}"
 

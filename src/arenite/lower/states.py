@@ -8,6 +8,7 @@ from arenite._base.errors import SelfCheckError
 from arenite.interp.interpreter import initial_state
 from arenite.ir.graph import Graph, Node
 from arenite.ir.opdef import Registry
+from arenite.lower.aliases import Aliases, is_view
 from arenite.lower.bind import ConstantPool
 from arenite.lower.program import ConstantKind, State
 
@@ -17,9 +18,9 @@ STATE_ALIGNMENT = 8
 
 def state_problems(graph: Graph, registry: Registry) -> Iterator[str]:
     """What about a graph's state cannot be compiled, a sentence each."""
-    for value in graph.outputs:
-        if value.is_variable:
-            yield f"output '{value.name}' is state itself: give a copy of it (read_variable)"
+    for output in graph.outputs:
+        if output.is_variable:
+            yield f"output '{output.name}' is state itself: give a copy of it (read_variable)"
     for node in graph.nodes:
         definition = registry.get(node.op)
         kept = () if definition is None else definition.state
@@ -42,22 +43,25 @@ def make_states(graph: Graph, pool: ConstantPool) -> tuple[State, ...]:
     return tuple(states)
 
 
-def check_order(graph: Graph, scheduled: Iterable[Node]) -> None:
+def check_order(graph: Graph, registry: Registry, aliases: Aliases, scheduled: Iterable[Node]) -> None:
     """Every access to state is scheduled, as often and in the order in which the graph has them.
+
+    Whoever reads a copy that is none, but the state itself, counts too.
 
     Raises:
         SelfCheckError: one is missing, repeated, or comes before another that it should follow.
     """
-    wanted = [node for node in graph.nodes if _touches_state(node)]
-    found = [node for node in dict.fromkeys(scheduled) if _touches_state(node)]
+    calls = (node for node in graph.nodes if not is_view(node, registry))
+    wanted = [node for node in calls if _touches_state(node, aliases)]
+    found = [node for node in dict.fromkeys(scheduled) if _touches_state(node, aliases)]
     if wanted != found:
         raise SelfCheckError(
             f"state is accessed by {_names(wanted)} in the graph, but by {_names(found)} in the schedule"
         )
 
 
-def _touches_state(node: Node) -> bool:
-    return any(value.is_variable for value in node.present_operands)
+def _touches_state(node: Node, aliases: Aliases) -> bool:
+    return any(aliases.root(value).is_variable for value in node.present_operands)
 
 
 def _names(nodes: Sequence[Node]) -> str:

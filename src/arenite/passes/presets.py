@@ -6,11 +6,17 @@ from arenite.passes.cse import CommonSubexpressions
 from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.fold import Fold
 from arenite.passes.fuse_activations import FuseActivations
+from arenite.passes.resolve_state import ResolveState
 
 
 def all_passes() -> tuple[Pass, ...]:
     """One of each pass, with its default options, for listings and the documentation."""
-    return (Fold(), Canonicalize(), CommonSubexpressions(), DeadCodeElimination(), FuseActivations())
+    return (*legalizing_passes(), *default_passes())
+
+
+def legalizing_passes() -> tuple[Pass, ...]:
+    """What makes of a file's graph one that can be lowered. The result is for C alone: no file format holds it."""
+    return (ResolveState(),)
 
 
 def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes) -> tuple[Pass, ...]:

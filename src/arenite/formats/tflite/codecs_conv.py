@@ -49,7 +49,9 @@ def _depthwise_version(call: OpCall) -> int:
 def _transpose_conv_version(call: OpCall) -> int:
     if isinstance(call.attrs, TransposeConvAttrs) and call.attrs.activation is not Activation.NONE:
         return 4
-    return 3 if call.has(BIAS) else 2 if call.operand(DATA).dtype is DType.INT8 else 1
+    if call.has(BIAS):
+        return 3
+    return 2 if call.has(DATA) and call.operand(DATA).dtype is DType.INT8 else 1
 
 
 def _pool(builtin: str, op: str) -> Codec:

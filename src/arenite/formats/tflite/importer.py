@@ -27,7 +27,9 @@ def import_model(data: bytes, name: str) -> Model:
     """
     file = TfliteFile(data)
     subgraphs = _read_subgraphs(file)
-    graphs = [subgraph.build() for subgraph in subgraphs]
+    others = {index: subgraph.build() for index, subgraph in enumerate(subgraphs) if index}
+    # What the main graph runs are copies: it may be changed, and the file's subgraphs are written back as they are.
+    graphs = [subgraphs[0].build({index: graph for index, (graph, _) in others.items()}), *others.values()]
     notes = [note for subgraph in subgraphs for note in subgraph.notes]
     notes += [f"{field} is newer than Arenite and was dropped" for field in file.unknown_fields]
     return Model(

@@ -1,9 +1,10 @@
 """One subgraph of a file: checked, then built as a graph."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 
 from arenite.formats.tflite.codec import Codec
 from arenite.formats.tflite.codecs import codecs_by_builtin
@@ -15,11 +16,17 @@ from arenite.formats.tflite.tensors import Tensor, TensorReader
 from arenite.formats.tflite.words import clean, shown
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
+from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Value
 from arenite.ir.names import NamePool
+from arenite.ops.state import CallOnceAttrs
 
 _ABSENT = -1
 _NO_OPTIONS = Record(Table("none", (), 0), {})
+
+
+def _subgraphs_of(attrs: Attrs) -> tuple[int, ...]:
+    return (attrs.subgraph,) if isinstance(attrs, CallOnceAttrs) else ()
 
 
 class SubgraphReader:
@@ -176,15 +183,17 @@ class SubgraphReader:
 
     # Building
 
-    def build(self) -> tuple[Graph, GraphFacts]:
-        """The graph, once every check has passed."""
+    def build(self, subgraphs: Mapping[int, Graph] = MappingProxyType({})) -> tuple[Graph, GraphFacts]:
+        """The graph, once every check has passed. Operators may have copies of `subgraphs` as their regions."""
         builder = GraphBuilder(clean(self._record.text("name") or "") or "main")
         values: dict[int, Value] = {}
         for index in self._inputs:
             values[index] = builder.input(self._value_names[index], self._tensors[index].type)
             if self._tensors[index].is_variable:
                 self.notes.append(f"{self._tensor_title(index)} is marked as state but is an input; taken as an input")
-        facts = [self._build_node(builder, values, number) for number in range(len(self._operators))]
+        # Each has one reader at most, so that a graph of many nodes is not copied many times.
+        left = dict(subgraphs)
+        facts = [self._build_node(builder, values, number, left) for number in range(len(self._operators))]
         builder.output(*(self._value(builder, values, index) for index in self._outputs))
         self.notes += [
             f"{self._tensor_title(tensor.index)}: dynamic dimensions were frozen to {list(tensor.type.dims)}"
@@ -215,7 +224,9 @@ class SubgraphReader:
             )
         return value
 
-    def _build_node(self, builder: GraphBuilder, values: dict[int, Value], number: int) -> OperatorFacts | None:
+    def _build_node(
+        self, builder: GraphBuilder, values: dict[int, Value], number: int, subgraphs: dict[int, Graph]
+    ) -> OperatorFacts | None:
         operator = self._operators[number]
         code, codec = self._code(operator), self._codec(operator)
         operands = [
@@ -229,6 +240,7 @@ class SubgraphReader:
             [self._tensors[index].type for index in results],
             attrs,
             result_names=[self._value_names[index] for index in results],
+            regions=[clone_graph(subgraphs.pop(i)) for i in _subgraphs_of(attrs) if i in subgraphs],
         )
         values.update(zip(results, node.results, strict=True))
         if codec is None or number in self._foreign:

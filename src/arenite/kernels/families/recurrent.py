@@ -31,4 +31,12 @@ def _svdf(symbol: str, ctype: str, summary: str) -> KernelInfo:
 SVDF_S8 = _svdf("arenite_svdf_s8", "int8_t", "Features over time, int8, with a state of int8.")
 SVDF_S8_S16 = _svdf("arenite_svdf_s8_s16", "int16_t", "Features over time, int8, with a state of int16.")
 
-KERNELS: tuple[KernelInfo, ...] = (SVDF_S8, SVDF_S8_S16)
+ASSIGN = KernelInfo(
+    symbol="arenite_assign",
+    summary="Bytes copied into state.",
+    fields=fields("nbytes"),
+    arguments=(Argument("input", "uint8_t", Role.INPUT), Argument("state", "uint8_t", Role.STATE)),
+    headers=("arenite_bytes.h", "arenite_port.h"),
+)
+
+KERNELS: tuple[KernelInfo, ...] = (SVDF_S8, SVDF_S8_S16, ASSIGN)

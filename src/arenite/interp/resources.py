@@ -1,0 +1,70 @@
+"""Named state of a graph: which values are handles of it, and what it holds before the first invocation."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from arenite._base.errors import ModelError
+from arenite.ir.graph import Array, Graph, Node, Value
+from arenite.ir.opdef import Registry, Trait
+from arenite.ir.types import TensorType
+from arenite.ops.state import VarHandleAttrs
+
+Key = tuple[str, str]
+"""Container and shared name."""
+
+
+class Resources:
+    """The named states of a graph and of its regions.
+
+    Attributes:
+        keys: what each handle names.
+        types: of what each state holds, as its first reader or writer says.
+
+    Raises:
+        ModelError: readers and writers do not agree on a type, or a handle is used otherwise; every such problem.
+    """
+
+    def __init__(self, graph: Graph, registry: Registry) -> None:
+        self.keys: dict[Value, Key] = {}
+        self.types: dict[Key, TensorType] = {}
+        nodes = list(_all_nodes(graph))
+        for node in nodes:
+            definition = registry.get(node.op)
+            if definition is not None and definition.has(Trait.HANDLE):
+                assert isinstance(node.attrs, VarHandleAttrs)
+                self.keys[node.result] = (node.attrs.container, node.attrs.shared_name)
+        problems = [problem for node in nodes for problem in self._problems(node, registry)]
+        problems += [f"output '{value.name}' is a handle of state" for value in graph.outputs if value in self.keys]
+        if problems:
+            raise ModelError(problems)
+
+    def _problems(self, node: Node, registry: Registry) -> Iterator[str]:
+        for index, value in enumerate(node.operands):
+            if value is None or value not in self.keys:
+                continue
+            definition = registry.get(node.op)
+            if definition is None or index not in definition.state:
+                yield f"node '{node.name}' ({node.op}) takes the handle '{value.name}', but not as state"
+                continue
+            key = self.keys[value]
+            found = node.result.type if node.results else node.operand(1).type
+            known = self.types.setdefault(key, found)
+            if (known.dtype, known.nelem) != (found.dtype, found.nelem):
+                yield f"node '{node.name}' ({node.op}) takes the state '{key[1]}' for {found}, others for {known}"
+
+    def initial(self) -> dict[Key, Array]:
+        """What states hold before anything is assigned: as TFLM, the zero point of 8 bits, 0 of all else."""
+        return {key: np.full(t.dims, _start(t), t.dtype.numpy) for key, t in self.types.items()}
+
+
+def _start(type_: TensorType) -> int:
+    quantized = type_.quantization is not None and type_.dtype.is_integer and type_.dtype.itemsize == 1
+    return type_.quantization.zero_points[0] if type_.quantization is not None and quantized else 0
+
+
+def _all_nodes(graph: Graph) -> Iterator[Node]:
+    for node in graph.nodes:
+        yield node
+        for region in node.regions:
+            yield from _all_nodes(region)
