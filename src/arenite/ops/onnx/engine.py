@@ -128,7 +128,7 @@ class Engine:
                 results = kernel(Invocation(given, opset, len(wanted)), operands)
                 results = results if isinstance(results, tuple) else (results,)
                 if len(results) == len(wanted):
-                    return results
+                    return tuple(_array(result) for result in results)
             except NotHereError:
                 pass
             except MemoryError:
