@@ -2,9 +2,8 @@
 
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,15 +51,6 @@ def host_library(compiler: str = "gcc") -> ctypes.CDLL:
         flags=_FLAGS[compiler],
     )
     return ctypes.CDLL(str(path))
-
-
-def library_of(sources: Sequence[Path], output: Path, compiler: str = "gcc") -> ctypes.CDLL:
-    """The same of other sources, for tests of headers that no generic entry shows."""
-    from arenite.toolchain import build_host_library
-
-    flags = _FLAGS[compiler]
-    build_host_library(sources, [include_dir()], output, compiler=host_compiler(compiler), flags=flags)
-    return ctypes.CDLL(str(output))
 
 
 @cache

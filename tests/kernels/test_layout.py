@@ -8,9 +8,10 @@ import pytest
 
 from arenite.kernels import include_dir, manifests, source_dir
 from arenite.kernels.manifest import KernelInfo, Role
+from arenite.toolchain import build_host_library, host_compiler
 from arenite.toolchain.host import WARNINGS
 from arenite.toolchain.process import run_tool
-from kernels.host import library_of, params_type
+from kernels.host import params_type
 
 
 def _checks(infos: tuple[KernelInfo, ...]) -> Iterator[str]:
@@ -31,7 +32,11 @@ def test_structs_and_signatures_are_the_manifests(tmp_path: Path) -> None:
     infos = tuple(info for info in manifests() if info.fields)
     source = tmp_path / "checks.c"
     source.write_text("\n".join(_checks(infos)) + "\n")
-    library = library_of([source], tmp_path / "checks.so")
+    # Compiled, not run: without optimisation.
+    built = build_host_library(
+        [source], [include_dir()], tmp_path / "checks.so", compiler=host_compiler("gcc"), flags=("-O0",)
+    )
+    library = ctypes.CDLL(str(built))
     for info in infos:
         struct = params_type(info)
         expected = [ctypes.sizeof(struct)]
