@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from arenite._base.ctype import NUMPY_OF_CTYPE
@@ -156,6 +156,8 @@ WANTED = frozenset(
 def test_the_cases_reach_what_is_easily_missed() -> None:
     counts: Counter[str] = Counter()
 
+    # As many as CI runs of each test, whatever the profile; derandomized, so that it cannot fail by chance.
+    @settings(max_examples=600, derandomize=True, database=None)
     @given(case=ANY_CASE)
     def count(case: Case) -> None:
         assume(fits(case))
