@@ -240,9 +240,8 @@ def _session(model: bytes | str) -> Any:
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    data, providers = model.SerializeToString(), ["CPUExecutionProvider"]
     # Its fallback would only try the same again, and print that it does.
-    return onnxruntime.InferenceSession(data, options, providers=providers, enable_fallback=0)
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"], enable_fallback=0)
 
 
 def whole_model(model: bytes | Path) -> Callable[[Mapping[str, Array]], list[Array]]:
