@@ -122,7 +122,7 @@ def test_run_takes_names_and_sequences(tmp_path: Path) -> None:
     report = json.loads(arenite("inspect", DIGITS, "--json").stdout)
     name = report["inputs"][0]["name"]
     images = np.random.default_rng(0).integers(-128, 128, (3, 1, 8, 8, 1)).astype(np.int8)
-    np.savez(tmp_path / "in.npz", **{name: images})
+    np.savez(tmp_path / "in.npz", **{name: images})  # type: ignore[arg-type]
     done = arenite("run", DIGITS, "--inputs", tmp_path / "in.npz", "--outputs", tmp_path / "out.npz")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import typer
 
 from arenite._base.errors import AreniteError
+from arenite.cli import compare, explain, inspect, listings, plan, run
 from arenite.cli import compile as compile_command
-from arenite.cli import explain, inspect, listings, plan, run
 from arenite.cli import optimize as optimize_command
 
 INTERNAL_ERROR = 3
@@ -28,6 +28,7 @@ app.command("optimize", context_settings={"ignore_unknown_options": True, "allow
 app.command("run")(run.run)
 app.command("inspect")(inspect.inspect)
 app.command("explain")(explain.explain)
+app.command("compare")(compare.compare)
 app.command("plan")(plan.plan)
 app.command("targets")(listings.targets)
 app.command("ops")(listings.ops)

@@ -1,0 +1,221 @@
+"""`compare`: two models on the same inputs, tensor by tensor, and what each costs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.errors import AreniteError, DataError
+from arenite.driver.arrays import PortSpec, load_feeds, port_keys
+from arenite.driver.build import build
+from arenite.driver.load import load_model, port_names, registry_for
+from arenite.driver.options import CompileOptions
+from arenite.interp.interpreter import Interpreter
+from arenite.ir.graph import Graph, Value
+from arenite.ir.model import Model
+from arenite.ir.types import TensorType
+from arenite.passes.differential import max_error
+from arenite.passes.feeds import made_up_feeds
+
+Array = npt.NDArray[np.generic]
+Reals = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far a tensor of B is from the one of A: max|a - b| / max|a|, in real numbers, over all inputs."""
+
+    name: str
+    error: float
+    differing: int
+    nelem: int
+    is_output: bool
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a model costs; None where it cannot be compiled."""
+
+    file_nbytes: int
+    nodes: int
+    weights_nbytes: int
+    arena_nbytes: int | None
+    macs: int | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Differences of outputs, and of every value that both models name, in A's order of computation."""
+
+    a: Path
+    b: Path
+    costs: tuple[Cost, Cost]
+    differences: tuple[Difference, ...]
+    inputs: int
+
+    @property
+    def worst_output(self) -> float:
+        return max((d.error for d in self.differences if d.is_output), default=0.0)
+
+    @property
+    def first_divergent(self) -> Difference | None:
+        """The first tensor that differs at all."""
+        return next((d for d in self.differences if d.differing), None)
+
+    def to_json(self) -> dict[str, object]:
+        first = self.first_divergent
+        return {
+            "a": str(self.a),
+            "b": str(self.b),
+            "costs": [vars(cost) for cost in self.costs],
+            "inputs": self.inputs,
+            "worst_output_error": _finite(self.worst_output),
+            "first_divergent": None if first is None else first.name,
+            "tensors": [{**vars(d), "error": _finite(d.error)} for d in self.differences],
+        }
+
+    def to_text(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"A {self.a}"
+        yield f"B {self.b}"
+        yield f"{'':16}{'A':>14}{'B':>14}"
+        for label, field in (
+            ("file, bytes", "file_nbytes"),
+            ("nodes", "nodes"),
+            ("weights, bytes", "weights_nbytes"),
+            ("arena, bytes", "arena_nbytes"),
+            ("MACs", "macs"),
+        ):
+            cells = [getattr(cost, field) for cost in self.costs]
+            yield f"{label:16}" + "".join(f"{'-' if cell is None else format(cell, ','):>14}" for cell in cells)
+        yield f"tensors that both name, on {self.inputs} inputs (error: max|a - b| / max|a|):"
+        for d in self.differences:
+            mark = "output " if d.is_output else ""
+            same = "equal" if not d.differing else f"error {d.error:.3g}, {d.differing:,} of {d.nelem:,} elements"
+            yield f"  {mark}{d.name}: {same}"
+        first = self.first_divergent
+        yield "all are equal" if first is None else f"the first that differs: {first.name}"
+
+
+def compare_files(a: Path, b: Path, inputs: Path | None) -> Comparison:
+    """Run both models and compare.
+
+    Args:
+        a: the reference.
+        b: a model with inputs of the same shapes and dtypes.
+        inputs: an .npz file as `run` takes it; None: random inputs, and those at the ends of the range.
+
+    Raises:
+        DataError: the models do not take the same inputs or give as many outputs.
+        ModelError: a model is damaged, or has operators that Arenite lacks.
+    """
+    models = load_model(a), load_model(b)
+    _check_ports(*models)
+    feeds = _feeds(models[0], inputs)
+    traces = [_run(model, feeds) for model in models]
+    costs = _cost(a, models[0]), _cost(b, models[1])
+    return Comparison(a, b, costs, tuple(_differences(models, traces)), len(feeds))
+
+
+def _check_ports(a: Model, b: Model) -> None:
+    problems = []
+    if len(a.graph.inputs) != len(b.graph.inputs):
+        problems.append(f"A has {len(a.graph.inputs)} inputs, B has {len(b.graph.inputs)}")
+    if len(a.graph.outputs) != len(b.graph.outputs):
+        problems.append(f"A has {len(a.graph.outputs)} outputs, B has {len(b.graph.outputs)}")
+    for first, second in zip(a.graph.inputs, b.graph.inputs, strict=False):
+        if first.type.shape != second.type.shape:
+            problems.append(f"input '{first.name}' of A is {first.type}, '{second.name}' of B is {second.type}")
+    if problems:
+        raise DataError(problems)
+
+
+def _feeds(model: Model, inputs: Path | None) -> list[list[Array]]:
+    if inputs is None:
+        return [[feed.arrays[v.name] for v in model.graph.inputs] for feed in made_up_feeds(model.graph)]
+    keys = port_keys(port_names(model)[0])
+    ports = [PortSpec(k, v.type.dtype, v.type.shape) for k, v in zip(keys, model.graph.inputs, strict=True)]
+    return [list(step) for step in load_feeds(inputs, ports).steps]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Outputs and named values of each input, as real numbers."""
+
+    outputs: Sequence[Sequence[Reals]]
+    values: Sequence[Mapping[str, Reals]]
+
+
+def _run(model: Model, feeds: Sequence[Sequence[Array]]) -> _Run:
+    interpreter = Interpreter(model.graph, registry_for(model))
+    types = {value.name: value.type for value in model.graph.values()}
+    outputs, values = [], []
+    for feed in feeds:
+        trace = interpreter.trace([_fit(x, v) for x, v in zip(feed, model.graph.inputs, strict=True)])
+        outputs.append([_real(x, v.type) for x, v in zip(trace.outputs, model.graph.outputs, strict=True)])
+        values.append({name: _real(array, types[name]) for name, array in trace.values.items()})
+    return _Run(outputs, values)
+
+
+def _fit(array: Array, value: Value) -> Array:
+    """An input of A for B.
+
+    Raises:
+        DataError: B takes another dtype.
+    """
+    if array.dtype != value.type.dtype.numpy:
+        raise DataError(
+            f"input '{value.name}' of B is {value.type}, and A's is {array.dtype}: compare models of one dtype"
+        )
+    return array
+
+
+def _differences(models: tuple[Model, Model], traces: Sequence[_Run]) -> Iterator[Difference]:
+    graph: Graph = models[0].graph
+    outputs = {value.name for value in graph.outputs} | {value.name for value in models[1].graph.outputs}
+    inputs = {value.name for value in graph.inputs}
+    shared = [name for name in traces[0].values[0] if name in traces[1].values[0]] if traces[0].values else []
+    for name in shared:
+        if name not in outputs and name not in inputs:
+            pairs = [(x[name], y[name]) for x, y in zip(traces[0].values, traces[1].values, strict=True)]
+            if pairs[0][0].shape == pairs[0][1].shape:
+                yield _difference(name, pairs, is_output=False)
+    for index, value in enumerate(graph.outputs):
+        pairs = [(x[index], y[index]) for x, y in zip(traces[0].outputs, traces[1].outputs, strict=True)]
+        yield _difference(value.name, pairs, is_output=True)
+
+
+def _difference(name: str, pairs: Sequence[tuple[Reals, Reals]], *, is_output: bool) -> Difference:
+    if any(x.shape != y.shape for x, y in pairs):
+        return Difference(name, float("inf"), pairs[0][0].size, pairs[0][0].size, is_output)
+    error = max(max_error(x, y) for x, y in pairs)
+    differing = sum(int(np.count_nonzero((x != y) & ~(np.isnan(x) & np.isnan(y)))) for x, y in pairs)
+    return Difference(name, error, differing, sum(x.size for x, _ in pairs), is_output)
+
+
+def _real(array: Array, type_: TensorType) -> Reals:
+    """Stored numbers as what they stand for."""
+    q = type_.quantization
+    values = np.asarray(array).astype(np.float64)
+    if q is None or not type_.dtype.is_integer or not q.is_per_tensor:
+        return values
+    return (values - q.zero_point) * q.scale
+
+
+def _cost(path: Path, model: Model) -> Cost:
+    weights = sum(value.type.nbytes for value in model.graph.constants())
+    try:
+        program = build(model, CompileOptions(simulate="off"), lambda _: None).program
+        arena, macs = program.placement.arena_nbytes, sum(call.macs for call in program.calls)
+    except AreniteError:
+        arena, macs = None, None
+    return Cost(path.stat().st_size, len(model.graph), weights, arena, macs)
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if np.isfinite(value) else None
