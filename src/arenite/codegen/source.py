@@ -62,10 +62,10 @@ def _layer(program: Program, names: Names, info: KernelInfo, index: int, call: K
     yield "    };"
     if program.buffers:
         yield f"    uint8_t *arena = {names.arena};"
-        yield "    ARENITE_OPAQUE(arena);"
+        yield "    ARENITE_OPAQUE_MEMORY(arena);"
     if any(isinstance(ref, StateRef) for ref in call.arguments.values()):
         yield f"    uint8_t *state = {names.state};"
-        yield "    ARENITE_OPAQUE(state);"
+        yield "    ARENITE_OPAQUE_MEMORY(state);"
     arguments = ["&params"]
     arguments += [_argument(program, names, argument, call.arguments[argument.name]) for argument in info.arguments]
     separator = ",\n        "

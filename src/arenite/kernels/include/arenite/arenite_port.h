@@ -39,10 +39,12 @@
 #define ARENITE_RESTRICT __restrict__
 #define ARENITE_ALIGNED(nbytes) __attribute__((aligned(nbytes)))
 #define ARENITE_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
-/* Lets the compiler forget what a pointer points to. Where it knows, gcc 12 drops calls whose stores it
- * mistakes for stores to a local variable, once their addresses are folded with those of loads of another
- * width. */
+/* Lets the compiler forget what a pointer points to. */
 #define ARENITE_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+/* The same, and says that the function uses memory. gcc 12 drops calls whose stores it mistakes for stores to
+ * a local variable: once their addresses are folded with those of loads of another width, or (ivopts) with
+ * those of a loop's loads. */
+#define ARENITE_OPAQUE_MEMORY(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 /* The value is computed here, whatever may need it later: keeps what goes into it from living on. */
 #define ARENITE_SETTLE(value) __asm__ volatile("" : "+r"(value))
 #elif defined(_MSC_VER)
@@ -53,6 +55,7 @@
 #define ARENITE_ALIGNED(nbytes) __declspec(align(nbytes))
 #define ARENITE_UNLIKELY(condition) ((condition) != 0)
 #define ARENITE_OPAQUE(pointer) ((void)(pointer))
+#define ARENITE_OPAQUE_MEMORY(pointer) ((void)(pointer))
 #define ARENITE_SETTLE(value) ((void)(value))
 #else
 #define ARENITE_INLINE static inline
@@ -62,6 +65,7 @@
 #define ARENITE_ALIGNED(nbytes)
 #define ARENITE_UNLIKELY(condition) ((condition) != 0)
 #define ARENITE_OPAQUE(pointer) ((void)(pointer))
+#define ARENITE_OPAQUE_MEMORY(pointer) ((void)(pointer))
 #define ARENITE_SETTLE(value) ((void)(value))
 #endif
 
