@@ -320,6 +320,8 @@ class Graph:
             value.producer = None
 
     def _set_operand(self, node: Node, index: int, value: Value | None) -> None:
+        if index == len(node._operands):
+            node._operands.append(None)
         old = node._operands[index]
         if old is not None:
             del old._uses[Use(node, index)]

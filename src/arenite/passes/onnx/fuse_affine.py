@@ -1,0 +1,260 @@
+"""Makes scales and shifts of channels part of the weights and the bias of the layer beside them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from arenite._base.remarks import Reason
+from arenite.ir.graph import Node, Value
+from arenite.ir.opdef import OpError
+from arenite.ir.pattern import Mismatch
+from arenite.ops.onnx.dialect import OLDEST_OPSET
+from arenite.passes.base import Close, Equivalence, Pass, Work
+from arenite.passes.onnx.expr import Expr
+from arenite.passes.onnx.facts import Facts
+from arenite.passes.onnx.fuse_layers import (
+    CONV,
+    LAYER_REASONS,
+    MATMUL,
+    MISFIT,
+    NO_LAYER,
+    TRANSPOSED,
+    Layer,
+    is_layer,
+    read_layer,
+)
+from arenite.passes.onnx.fuse_operands import (
+    AFFINE_REASONS,
+    NORMALIZATION,
+    Affine,
+    Channels,
+    data_operands,
+    is_affine,
+    read_affine,
+)
+from arenite.passes.onnx.fuse_quantized import FEEDS_QUANTIZATION, leads_to_quantization
+from arenite.passes.onnx.fuse_rebuild import REBUILD_REASONS, Limits, Plan, carry_out, plan_after, plan_before
+from arenite.passes.onnx.fuse_windows import OLD_OPSET, read_windows
+
+AFTER = Reason("fused-after", "{subject} became part of '{layer}', whose result it scaled or shifted")
+BEFORE = Reason("fused-before", "{subject} became part of '{layer}', whose operand it scaled or shifted")
+SEVERAL = Reason("several-readers", "%{value} is read in {count} places, and must stay as it is")
+IS_OUTPUT = Reason("intermediate-is-output", "%{value} is an output of the graph, and must stay as it is")
+OTHER_GRAPH = Reason("other-graph", "{subject} and '{layer}' are in different graphs, and may run differently often")
+PADDED = Reason("padded", "'{layer}' pads with 0, which {subject} does not shift")
+OVERLAPS = Reason("overlaps", "a shift before '{layer}' is no constant after it, since at its borders less is summed")
+
+
+@dataclass(frozen=True)
+class FuseAffine(Pass):
+    """Fuses BatchNormalization, Add, Sub, Mul and Div by constants into Conv, ConvTranspose, Gemm and MatMul.
+
+    With the layer's weights w and bias b, and an operator x ↦ (x - m)·s + t per channel:
+
+        after the layer:   w' = w·s        b' = (b - m)·s + t
+        before it:         w' = w·s        b' = b + Σ w·(t - m·s)
+
+    computed in float64 and rounded once. A MatMul of matrices that gets a bias becomes a Gemm. Candidates are the
+    BatchNormalizations, and the other operators where they are beside a layer.
+
+    Attributes:
+        tolerance: how far results may be from those before.
+        max_copy_nbytes: how many bytes of copies of weights that several layers share may come to.
+    """
+
+    tolerance: float = 1e-4
+    max_copy_nbytes: int = 4096
+
+    name: ClassVar[str] = "fuse-affine"
+    summary: ClassVar[str] = "Makes scales and shifts of channels part of the convolution or product beside them."
+    reasons: ClassVar[tuple[Reason, ...]] = (
+        AFTER,
+        BEFORE,
+        SEVERAL,
+        IS_OUTPUT,
+        OTHER_GRAPH,
+        OLD_OPSET,
+        FEEDS_QUANTIZATION,
+        PADDED,
+        OVERLAPS,
+        *LAYER_REASONS,
+        *AFFINE_REASONS,
+        *REBUILD_REASONS,
+    )
+
+    @property
+    def equivalence(self) -> Equivalence:
+        return Close(self.tolerance)
+
+    def apply(self, work: Work) -> None:
+        _Fusing(self, work).run(work)
+
+
+class _Fusing:
+    """One run over a graph and those nested in it."""
+
+    def __init__(self, spec: FuseAffine, work: Work) -> None:
+        self._limits = Limits(spec.tolerance, spec.max_copy_nbytes)
+        self._facts = Facts(work.graph, work.registry)
+        self._quantized = leads_to_quantization(work.graph)
+
+    def run(self, work: Work) -> None:
+        left: dict[Node, Mismatch] = {}
+        # Forwards, so that of several operators after a layer the first goes first; then backwards likewise.
+        for node in work.graph.nodes:
+            for region in node.regions:
+                self.run(work.nested(region))
+            if is_affine(node) and (mismatch := self._attempt(self._after, node, work)) is not None:
+                left[node] = mismatch
+        for node, after in reversed(left.items()):
+            before = self._attempt(self._before, node, work)
+            if before is None:
+                continue
+            mismatch = before if after.reason is NO_LAYER else after
+            if mismatch.reason is not NO_LAYER or node.op == NORMALIZATION:
+                work.consider(node).missed(mismatch.reason, **mismatch.arguments)
+
+    def _attempt(self, attempt: Callable[[Node, Work], Mismatch | None], node: Node, work: Work) -> Mismatch | None:
+        """Fuse a node by a method, or say why not."""
+        if self._facts.opset < OLDEST_OPSET:
+            return Mismatch(OLD_OPSET, {"opset": self._facts.opset})
+        try:
+            return attempt(node, work)
+        except OpError as error:
+            return Mismatch(MISFIT, {"layer": node.name, "problem": error})
+
+    # After a layer
+
+    def _after(self, node: Node, work: Work) -> Mismatch | None:
+        """Fuse a node into the layer before it, or say why not."""
+        found = _by_layer(node)
+        if found is None:
+            return Mismatch(NO_LAYER)
+        data, holder = found, None
+        if data.producer is not None and _holds(data.producer):
+            holder = data.producer
+            (data,) = data_operands(holder)
+        inner = data.producer
+        assert inner is not None
+        if (refused := _is_whole(data) or _is_whole(found) or _apart(inner, node)) is not None:
+            return refused
+        layer = self._layer(inner)
+        if isinstance(layer, Mismatch):
+            return layer
+        shape = self._facts.of(data).shape
+        channels = Channels(layer.n_out, layer.out_axis, layer.min_rank, layer.rank, shape, is_sure=True)
+        affine = read_affine(node, channels, work.registry)
+        if isinstance(affine, Mismatch):
+            return affine
+        plan = plan_after(layer, holder, affine, self._limits)
+        if isinstance(plan, Mismatch):
+            return plan
+        self._done(node, plan, AFTER, work)
+        return None
+
+    # Before a layer
+
+    def _before(self, node: Node, work: Work) -> Mismatch | None:
+        """Fuse a node into the layer after it, or say why not."""
+        inner = next((use.node for use in node.results[0].uses if use.index == 0 and is_layer(use.node)), None)
+        if inner is None or not data_operands(node):
+            return Mismatch(NO_LAYER)
+        if (refused := _is_whole(node.results[0]) or _apart(inner, node)) is not None:
+            return refused
+        layer = self._layer(inner)
+        if isinstance(layer, Mismatch):
+            return layer
+        affine = read_affine(node, self._data_channels(layer, node), work.registry)
+        if isinstance(affine, Mismatch):
+            return affine
+        if (refused := self._border(layer, affine)) is not None:
+            return refused
+        plan = plan_before(layer, _holder_of(inner), affine, self._limits)
+        if isinstance(plan, Mismatch):
+            return plan
+        self._done(node, plan, BEFORE, work)
+        return None
+
+    def _data_channels(self, layer: Layer, node: Node) -> Channels:
+        fact = self._facts.of(data_operands(node)[0])
+        rank = fact.rank
+        if rank is None and layer.op != MATMUL:
+            # What has fewer dimensions than the layer wants cannot have given it the last one.
+            return Channels(layer.n_in, layer.in_axis, layer.min_rank - 1, layer.rank, None, is_sure=False)
+        return Channels(layer.n_in, layer.in_axis, rank or 0, rank, fact.shape, is_sure=False)
+
+    def _border(self, layer: Layer, affine: Affine) -> Mismatch | None:
+        """Refuse shifts that padding would have to share."""
+        if not np.any(affine.shift - affine.center * affine.scale):
+            return None
+        if layer.op == TRANSPOSED:
+            return Mismatch(OVERLAPS, {"layer": layer.node.name})
+        if layer.op != CONV:
+            return None
+        kernel = layer.dims[2:]
+        shape = self._facts.of(layer.node.operand(0)).shape
+        sizes: tuple[Expr | None, ...] = (None,) * len(kernel) if shape is None else shape[2:]
+        try:
+            windows = read_windows(layer.attrs, kernel, sizes)
+        except OpError as error:
+            return Mismatch(MISFIT, {"layer": layer.node.name, "problem": error})
+        return Mismatch(PADDED, {"layer": layer.node.name}) if windows is None or windows.is_padded else None
+
+    # Both
+
+    def _layer(self, node: Node) -> Layer | Mismatch:
+        if node.result in self._quantized:
+            return Mismatch(FEEDS_QUANTIZATION, {"layer": node.name})
+        return read_layer(node, self._facts)
+
+    def _done(self, node: Node, plan: Plan, reason: Reason, work: Work) -> None:
+        candidate = work.consider(node)
+        layer = carry_out(plan, work)
+        if reason is AFTER:
+            result = layer.result if plan.holder is None else plan.holder.result
+            work.rewriter.set_type(result, node.results[0].type)
+            work.rewriter.replace_value(node.results[0], result, take_name=True)
+        else:
+            work.rewriter.set_operand(layer, 0, data_operands(node)[0])
+        work.rewriter.add_origin(layer, node.origin)
+        work.rewriter.erase(node)
+        candidate.passed(reason, layer=layer.name)
+
+
+def _by_layer(node: Node) -> Value | None:
+    """The operand that a layer gives, or the Add of a MatMul's bias; None when there is none."""
+    for value in data_operands(node):
+        if value.producer is not None and (is_layer(value.producer) or _holds(value.producer)):
+            return value
+    return None
+
+
+def _holds(node: Node) -> bool:
+    """Whether a node adds a constant to what a MatMul gives."""
+    data = data_operands(node) if node.op == "onnx.Add" and is_affine(node) else ()
+    if len(data) != 1 or data[0].producer is None:
+        return False
+    return data[0].producer.op == MATMUL and is_layer(data[0].producer)
+
+
+def _holder_of(node: Node) -> Node | None:
+    """The Add that gives a MatMul its bias, when nothing else reads the product."""
+    uses = node.result.uses
+    if node.op != MATMUL or len(uses) != 1 or node.result.output_of or uses[0].node.graph is not node.graph:
+        return None
+    return uses[0].node if _holds(uses[0].node) else None
+
+
+def _is_whole(value: Value) -> Mismatch | None:
+    """Refuse a value that somebody else needs as it is."""
+    if value.output_of:
+        return Mismatch(IS_OUTPUT, {"value": value.name})
+    if len(value.uses) != 1:
+        return Mismatch(SEVERAL, {"value": value.name, "count": len(value.uses)})
+    return None
+
+
+def _apart(layer: Node, node: Node) -> Mismatch | None:
+    return None if layer.graph is node.graph else Mismatch(OTHER_GRAPH, {"layer": layer.name})
