@@ -175,11 +175,11 @@ class OnnxInterpreter:
     def _scan(
         self, node: Node, attrs: OnnxAttrs, body: Graph, operands: list[Content], live: dict[Value, Content]
     ) -> list[Content]:
-        if self._registry.opset("") < 9:
-            raise OpError("Scan before opset 9 is not run here")
         n_scanned = attrs.integer("num_scan_inputs")
         if not 1 <= n_scanned <= len(operands):
             raise OpError(f"num_scan_inputs is {n_scanned}, but there are {len(operands)} operands")
+        if self._registry.opset("") < 9:
+            return self._scan_batch(node, attrs, body, operands, live)
         state, sequences = operands[: len(operands) - n_scanned], operands[len(operands) - n_scanned :]
         in_axes = attrs.integers("scan_input_axes") or (0,) * n_scanned
         backwards = attrs.integers("scan_input_directions") or (0,) * n_scanned
@@ -203,6 +203,31 @@ class OnnxInterpreter:
             for column, end, axis, back in zip(gathered, ends, out_axes, out_back, strict=True)
         ]
         return state + stacks
+
+    def _scan_batch(
+        self, node: Node, attrs: OnnxAttrs, body: Graph, operands: list[Content], live: dict[Value, Content]
+    ) -> list[Content]:
+        """Scan as it was in opset 8: a first operand with lengths, and a batch dimension before all others."""
+        lengths, arrays = operands[0], [np.asarray(operand) for operand in operands[1:]]
+        n_states = len(arrays) - attrs.integer("num_scan_inputs")
+        backwards = attrs.integers("directions") or (0,) * (len(arrays) - n_states)
+        batches = []
+        for batch in range(len(arrays[0])):
+            state: list[Content] = [array[batch] for array in arrays[:n_states]]
+            full = arrays[n_states].shape[1] if lengths is None else int(lengths[batch])
+            rows = [
+                _unstacked(array[batch][:full], 0, bool(back))
+                for array, back in zip(arrays[n_states:], backwards, strict=True)
+            ]
+            gathered: list[list[Content]] = [[] for _ in node.results[n_states:]]
+            for step in range(full):
+                results = self._run_graph(body, [*state, *(row[step] for row in rows)], live)
+                state = results[:n_states]
+                for column, result in zip(gathered, results[n_states:], strict=True):
+                    column.append(result)
+            ends = body.outputs[n_states:]
+            batches.append(state + [_stacked(column, end) for column, end in zip(gathered, ends, strict=True)])
+        return [np.stack(results) for results in zip(*batches, strict=True)]
 
     def _sequence_map(self, body: Graph, operands: list[Content], live: dict[Value, Content]) -> list[Content]:
         length = len(operands[0])
