@@ -27,6 +27,7 @@ from arenite.passes.onnx.fuse_layers import (
 )
 from arenite.passes.onnx.fuse_operands import (
     AFFINE_REASONS,
+    BINARY,
     NORMALIZATION,
     Affine,
     Channels,
@@ -48,27 +49,25 @@ OVERLAPS = Reason("overlaps", "a shift before '{layer}' is no constant after it,
 
 
 @dataclass(frozen=True)
-class FuseAffine(Pass):
-    """Fuses BatchNormalization, Add, Sub, Mul and Div by constants into Conv, ConvTranspose, Gemm and MatMul.
+class _FuseIntoLayers(Pass):
+    """Fuses scales and shifts of channels by constants into Conv, ConvTranspose, Gemm and MatMul.
 
     With the layer's weights w and bias b, and an operator x ↦ (x - m)·s + t per channel:
 
         after the layer:   w' = w·s        b' = (b - m)·s + t
         before it:         w' = w·s        b' = b + Σ w·(t - m·s)
 
-    computed in float64 and rounded once. A MatMul of matrices that gets a bias becomes a Gemm. Candidates are the
-    BatchNormalizations, and the other operators where they are beside a layer.
+    computed in float64 and rounded once. A MatMul of matrices that gets a bias becomes a Gemm.
 
     Attributes:
         tolerance: how far results may be from those before.
-        max_copy_nbytes: how many bytes of copies of weights that several layers share may come to.
+        max_copy_nbytes: how many bytes the copies of weights may come to that several layers share.
     """
 
     tolerance: float = 1e-4
     max_copy_nbytes: int = 4096
 
-    name: ClassVar[str] = "fuse-affine"
-    summary: ClassVar[str] = "Makes scales and shifts of channels part of the convolution or product beside them."
+    fused: ClassVar[frozenset[str]]
     reasons: ClassVar[tuple[Reason, ...]] = (
         AFTER,
         BEFORE,
@@ -92,10 +91,29 @@ class FuseAffine(Pass):
         _Fusing(self, work).run(work)
 
 
+@dataclass(frozen=True)
+class FuseBatchNorm(_FuseIntoLayers):
+    """BatchNormalization: x ↦ (x - mean)·scale/√(variance + epsilon) + bias. Candidates are all of them."""
+
+    name: ClassVar[str] = "fuse-batch-norm"
+    summary: ClassVar[str] = "Makes BatchNormalization part of the convolution or product beside it."
+    fused: ClassVar[frozenset[str]] = frozenset({NORMALIZATION})
+
+
+@dataclass(frozen=True)
+class FuseAffine(_FuseIntoLayers):
+    """Add, Sub, Mul and Div by constants. Candidates are those beside a layer."""
+
+    name: ClassVar[str] = "fuse-affine"
+    summary: ClassVar[str] = "Makes biases and factors of channels part of the convolution or product beside them."
+    fused: ClassVar[frozenset[str]] = BINARY
+
+
 class _Fusing:
     """One run over a graph and those nested in it."""
 
-    def __init__(self, spec: FuseAffine, work: Work) -> None:
+    def __init__(self, spec: _FuseIntoLayers, work: Work) -> None:
+        self._fused = spec.fused
         self._limits = Limits(spec.tolerance, spec.max_copy_nbytes)
         self._facts = Facts(work.graph, work.registry)
         self._quantized = leads_to_quantization(work.graph)
@@ -106,7 +124,11 @@ class _Fusing:
         for node in work.graph.nodes:
             for region in node.regions:
                 self.run(work.nested(region))
-            if is_affine(node) and (mismatch := self._attempt(self._after, node, work)) is not None:
+            if (
+                node.op in self._fused
+                and is_affine(node)
+                and (mismatch := self._attempt(self._after, node, work)) is not None
+            ):
                 left[node] = mismatch
         for node, after in reversed(left.items()):
             before = self._attempt(self._before, node, work)

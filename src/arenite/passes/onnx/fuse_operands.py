@@ -44,8 +44,7 @@ AFFINE_REASONS = (
 )
 
 NORMALIZATION = "onnx.BatchNormalization"
-_BINARY = frozenset({"onnx.Add", "onnx.Sub", "onnx.Mul", "onnx.Div"})
-AFFINE = _BINARY | {NORMALIZATION}
+BINARY = frozenset({"onnx.Add", "onnx.Sub", "onnx.Mul", "onnx.Div"})
 
 _PARAMETERS = ("scale", "bias", "mean", "variance")
 _TRAINING_SINCE = 14
@@ -97,7 +96,7 @@ def is_affine(node: Node) -> bool:
     """Whether a node is worth reading as one."""
     count = 5 if node.op == NORMALIZATION else 2
     whole = len(node.operands) == count == len(node.present_operands) and bool(node.results)
-    return node.op in AFFINE and whole and isinstance(node.attrs, OnnxAttrs)
+    return node.op in BINARY | {NORMALIZATION} and whole and isinstance(node.attrs, OnnxAttrs)
 
 
 def data_operands(node: Node) -> tuple[Value, ...]:

@@ -9,6 +9,9 @@ from arenite.passes.base import Pass
 from arenite.passes.cse import CommonSubexpressions
 from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.onnx.fold import OnnxFold
+from arenite.passes.onnx.fuse_affine import FuseAffine, FuseBatchNorm
+from arenite.passes.onnx.fuse_clamps import MergeClamps
+from arenite.passes.onnx.fuse_pads import FusePads
 from arenite.passes.pipeline import Instrument, PassRow, PipelineResult, run_pipeline
 
 MAX_ROUNDS = 24
@@ -26,6 +29,12 @@ def onnx_passes(*, fold_max_nbytes: int | None = None, off: Sequence[str] = ()) 
         OnnxFold(fold_max_nbytes),
         CommonSubexpressions(),
         DeadCodeElimination(),
+        # After what nobody reads is gone, so that values have fewer readers. Pads come last: a layer that pads by
+        # itself takes no shift before it any more.
+        MergeClamps(),
+        FuseBatchNorm(),
+        FuseAffine(),
+        FusePads(),
     )
     return tuple(each for each in passes if each.name not in off)
 
