@@ -38,8 +38,10 @@ def verify(graph: Graph, registry: Registry, *, allow_unknown: bool = False) -> 
     missing = None if allow_unknown else unsupported(graph, registry)
     if missing is not None:
         problems.append(missing)
+    # Other dialects never reach a device.
+    limit_nbytes = MAX_NBYTES if registry.dialect == "core" else 2**63
     for value in _all_values(graph):
-        problems.extend(f"%{value.name}: {text}" for text in _value_problems(value))
+        problems.extend(f"%{value.name}: {text}" for text in _value_problems(value, limit_nbytes))
     for node in _all_nodes(graph):
         if node.op in registry:
             problems.extend(f"node '{node.name}' ({node.op}): {text}" for text in _op_problems(node, registry[node.op]))
@@ -170,12 +172,12 @@ def _readers(uses: Iterable[Use]) -> str:
 # Values
 
 
-def _value_problems(value: Value) -> Iterator[str]:
+def _value_problems(value: Value, limit_nbytes: int) -> Iterator[str]:
     type_ = value.type
     if type_.shape is not None and any(isinstance(dim, int) and dim < 0 for dim in type_.shape):
         yield f"a dimension is negative in {type_}"
-    elif type_.is_static and type_.nbytes > MAX_NBYTES:
-        yield f"{type_.dtype}{list(type_.dims)} takes {type_.nbytes} bytes; at most {MAX_NBYTES} are possible"
+    elif type_.is_static and type_.nbytes > limit_nbytes:
+        yield f"{type_.dtype}{list(type_.dims)} takes {type_.nbytes} bytes; at most {limit_nbytes} are possible"
     if value.constant is not None:
         declared = type_.dtype.numpy, type_.shape
         if (value.constant.dtype, value.constant.shape) != declared:

@@ -84,7 +84,7 @@ class OnnxDetails(Details):
     """
 
     ir_version: int = 8
-    opsets: tuple[tuple[str, int], ...] = ()
+    opsets: tuple[tuple[str, int], ...] = (("", 17),)
     header: bytes = b""
     functions: tuple[tuple[str, str], ...] = ()
     defaults: Mapping[str, Array] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-from onnx import FunctionProto, ModelProto
+from onnx import FunctionProto, ModelProto, NodeProto
 
 from arenite._base.errors import DataError, ModelError
 from arenite.formats.onnx.details import OnnxDetails
@@ -129,21 +129,25 @@ def _check_functions(functions: list[FunctionProto]) -> None:
         for node in function.node:
             checked(node.domain, f"a domain in function '{function.name}'")
             checked(node.op_type, f"an operator in function '{function.name}'")
-    known = {(function.domain, function.name): function for function in functions}
-    state: dict[tuple[str, str], bool] = {}
+    known = {_key(function, function.name): function for function in functions}
+    state: dict[tuple[str, str, str], bool] = {}
     for start in known:
         stack = [start]
         while stack:
             key = stack[-1]
             if key not in state:
                 state[key] = False
-                called = {(node.domain, node.op_type) for node in known[key].node} & known.keys()
+                called = {_key(node, node.op_type) for node in known[key].node} & known.keys()
                 if open_ := [callee for callee in called if state.get(callee) is False]:
                     raise ModelError(f"function '{key[1]}' calls '{min(open_)[1]}', which calls it: a cycle")
                 stack.extend(sorted(callee for callee in called if callee not in state))
                 continue
             state[key] = True
             stack.pop()
+
+
+def _key(proto: FunctionProto | NodeProto, name: str) -> tuple[str, str, str]:
+    return proto.domain, name, getattr(proto, "overload", "")
 
 
 def _unused(reading: Reading, graph: Graph) -> dict[str, int]:
