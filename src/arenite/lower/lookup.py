@@ -13,7 +13,7 @@ from arenite.lower.common import Arguments, Given, Params, array
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind
 
-_BYTES = (DType.INT8, DType.UINT8)
+_BYTES = (DType.INT8, DType.UINT8, DType.BOOL)
 
 
 def table_of(definition: OpDef, call: OpCall) -> Array:
@@ -45,7 +45,7 @@ def lookup_kernel(definition: OpDef) -> Kernel:
         definition.name,
         "table",
         LOOKUP_8,
-        (Constraint("operand and result are int8 or uint8", _takes_and_gives_bytes),),
+        (Constraint("operand and result are int8, uint8 or bool", _takes_and_gives_bytes),),
         prepare,
         _cost,
         _reference,

@@ -26,8 +26,25 @@ from arenite.ir.opdef import (
 )
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops.clamps import activation_range, activation_range_float
-from arenite.ops.constraints import QUANTIZED_PER_TENSOR, declared_result, per_tensor, signatures, static_dims
+from arenite.ops.constraints import (
+    INT16_SYMMETRIC,
+    QUANTIZED_PER_TENSOR,
+    declared_result,
+    per_tensor,
+    signatures,
+    static_dims,
+)
 from arenite.ops.elementary import Stored, logistic_stored, softmax_exponentials, softmax_stored, tanh_stored
+from arenite.ops.interpolated import (
+    SIGMOID_LARGEST_MULTIPLIER,
+    SigmoidScaling,
+    sigmoid_scaling,
+    sigmoid_stored,
+    sigmoid_table,
+    softmax_int16_rows,
+    softmax_int16_scaling,
+    softmax_int16_tables,
+)
 from arenite.ops.quant import quantize_real
 
 
@@ -41,6 +58,7 @@ class SoftmaxAttrs(Attrs):
 PROBABILITY_INT8 = Quantization.per_tensor(1 / 256, -128)
 PROBABILITY_INT16 = Quantization.per_tensor(1 / 65536, -32768)
 TANH_INT8 = Quantization.per_tensor(1 / 128, 0)
+UNIT_INT16 = Quantization.per_tensor(1 / 32768, 0)
 SOFTMAX_LIMIT_NELEM = 4095
 """Longest last dimension of a quantized softmax: the sum of its exponentials has 12 integer bits."""
 
@@ -99,12 +117,26 @@ def _function_quantized(real: Real, stored: Stored, prescribed: Quantization) ->
 
     def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
         source, result = per_tensor(call.operand(0), "the input"), per_tensor(call.results[0], "the result")
+        if call.operand(0).dtype is DType.INT16:
+            scaling, tangent = sigmoid_scaling_of(call), call.op == "tanh"
+            return (
+                sigmoid_stored(np.asarray(operands[0]), scaling, sigmoid_table(), tangent=tangent).astype(np.int16),
+            )
         centred = np.asarray(operands[0], np.int64) - source.zero_point
         if result == prescribed:
             return (stored(centred, source.scale).astype(np.int8),)
         return (quantize_real(real(source.scale * centred.astype(np.float64)), result, DType.INT8),)
 
     return evaluate
+
+
+def sigmoid_scaling_of(call: OpCall) -> SigmoidScaling:
+    """Of a logistic or tanh on int16.
+
+    Raises:
+        OpError: the input is not quantized per tensor.
+    """
+    return sigmoid_scaling(per_tensor(call.operand(0), "the input").scale, tangent=call.op == "tanh")
 
 
 def _softmax_beta(call: OpCall) -> float:
@@ -123,9 +155,20 @@ def _softmax_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Arra
     return ((exponential / exponential.sum(axis=-1, keepdims=True)).astype(np.float32),)
 
 
+def softmax_scaling(call: OpCall) -> tuple[int, int]:
+    """Multiplier and shift of a softmax on int16.
+
+    Raises:
+        OpError: the input is not quantized per tensor.
+    """
+    return softmax_int16_scaling(per_tensor(call.operand(0), "the input").scale, _softmax_beta(call))
+
+
 def _softmax_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     dtype = call.results[0].dtype
     codes: npt.NDArray[Any] = np.asarray(operands[0])
+    if call.operand(0).dtype is DType.INT16:
+        return (softmax_int16_rows(codes, softmax_scaling(call), *softmax_int16_tables()).astype(dtype.numpy),)
     return (softmax_stored(codes, softmax_table(call), 8 * dtype.itemsize).astype(dtype.numpy),)
 
 
@@ -145,20 +188,44 @@ def _softmax_result(call: OpCall) -> bool | str:
     scale, zero_point = result.quantization.scale, result.quantization.zero_point
     if result.dtype is DType.INT16:
         # TFLM takes 1/65535, as converters write it, for 1/65536.
-        wanted = PROBABILITY_INT16.scale
-        fits = abs(scale - wanted) <= wanted / 1000 and zero_point == PROBABILITY_INT16.zero_point
+        wanted = UNIT_INT16 if call.operand(0).dtype is DType.INT16 else PROBABILITY_INT16
+        fits = abs(scale - wanted.scale) <= wanted.scale / 1000 and zero_point == wanted.zero_point
         return fits or str(result)
     return result.quantization == PROBABILITY_INT8 or str(result)
 
 
 def _softmax_length(call: OpCall) -> bool | str:
     operand = call.operand(0)
-    if operand.dtype != DType.INT8 or not operand.is_static or not operand.rank:
+    if operand.dtype not in (DType.INT8, DType.INT16) or not operand.is_static or not operand.rank:
         return True
     return operand.dims[-1] <= SOFTMAX_LIMIT_NELEM or f"{operand.dims[-1]}"
 
 
-_FLOAT_OR_INT8 = signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8))
+def _softmax_int16_steps(call: OpCall) -> bool | str:
+    if call.operand(0).dtype is not DType.INT16 or QUANTIZED_PER_TENSOR.holds(call) is not True:
+        return True
+    shift = softmax_scaling(call)[1]
+    return shift <= SOFTMAX_INT16_LARGEST_SHIFT or f"{call.operand(0)}"
+
+
+def _sigmoid_int16_scale(call: OpCall) -> bool | str:
+    if call.operand(0).dtype is not DType.INT16 or QUANTIZED_PER_TENSOR.holds(call) is not True:
+        return True
+    return sigmoid_scaling_of(call).multiplier <= SIGMOID_LARGEST_MULTIPLIER or f"{call.operand(0)}"
+
+
+def _sigmoid_int16_result(call: OpCall) -> bool | str:
+    result = call.results[0]
+    if result.dtype is not DType.INT16 or result.quantization is None or not result.quantization.is_per_tensor:
+        return True
+    # TFLM takes what is a power of two but for a thousandth.
+    return abs(math.log2(result.quantization.scale) + 15) < 1e-3 or str(result)
+
+
+SOFTMAX_INT16_LARGEST_SHIFT = 14
+"""Above it, distances of codes leave 32 bits."""
+
+_SIGNATURES = signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8), ((DType.INT16,), DType.INT16))
 _FUNCTION = frozenset({Trait.PURE, Trait.DETERMINISTIC, Trait.ELEMENTWISE})
 _NO_ATTRIBUTES = NotApplicable("it has no attributes")
 
@@ -177,7 +244,7 @@ def _clamping(name: str, summary: str, activation: Activation) -> OpDef:
         cost=_cost(1),
         quantization=QuantizationRule(),
         canonicalize=_NO_ATTRIBUTES,
-        constraints=(_FLOAT_OR_INT8, QUANTIZED_PER_TENSOR),
+        constraints=(_SIGNATURES, QUANTIZED_PER_TENSOR, INT16_SYMMETRIC),
     )
 
 
@@ -195,7 +262,13 @@ def _function(name: str, summary: str, real: Real, stored: Stored, prescribed: Q
         cost=_cost(10),
         quantization=QuantizationRule(fixed_output=(prescribed.scale, prescribed.zero_point)),
         canonicalize=_NO_ATTRIBUTES,
-        constraints=(_FLOAT_OR_INT8, QUANTIZED_PER_TENSOR),
+        constraints=(
+            _SIGNATURES,
+            QUANTIZED_PER_TENSOR,
+            INT16_SYMMETRIC,
+            Constraint("the scale of an int16 input is below 8/3", _sigmoid_int16_scale),
+            Constraint("an int16 result has scale 1/32768", _sigmoid_int16_result),
+        ),
     )
 
 
@@ -218,13 +291,20 @@ OPS: tuple[OpDef, ...] = (
         quantization=QuantizationRule(fixed_output=(1 / 256, -128)),
         canonicalize=NotApplicable("beta has one spelling"),
         constraints=(
-            signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8), ((DType.INT8,), DType.INT16)),
+            signatures(
+                ((DType.FLOAT32,), DType.FLOAT32),
+                ((DType.INT8,), DType.INT8),
+                ((DType.INT8,), DType.INT16),
+                ((DType.INT16,), DType.INT16),
+            ),
             QUANTIZED_PER_TENSOR,
             Constraint("beta is positive and finite", _beta_is_positive),
             Constraint(
-                "an int8 result has scale 1/256 and zero point -128, an int16 one scale 1/65536 and zero point -32768",
+                "an int8 result has scale 1/256 and zero point -128, an int16 one scale 1/65536 and zero point -32768, "
+                "or 1/32768 and 0 for an int16 input",
                 _softmax_result,
             ),
+            Constraint("beta times the scale of an int16 input is below 2.5", _softmax_int16_steps),
             Constraint(
                 f"the last dimension of a quantized input has at most {SOFTMAX_LIMIT_NELEM} elements", _softmax_length
             ),

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 from arenite._base.fixedpoint import clamp, quantize_multiplier, requantize
@@ -13,19 +12,17 @@ from arenite.ir.attrs import Activation, Attrs
 from arenite.ir.graph import Array
 from arenite.ir.opdef import (
     Constraint,
-    Cost,
     Evaluate,
     NotApplicable,
     OpCall,
     OpDef,
     Operand,
-    OpError,
     QuantizationRule,
     Trait,
 )
-from arenite.ir.types import TensorType
+from arenite.ops.broadcasting import broadcast_result, one_operation_each, operand_pair
 from arenite.ops.clamps import CLAMPING_ACTIVATIONS, activation_range, activation_range_float
-from arenite.ops.constraints import QUANTIZED_PER_TENSOR, declared_result, per_tensor, signatures, static_dims
+from arenite.ops.constraints import INT16_SYMMETRIC, QUANTIZED_PER_TENSOR, per_tensor, signatures
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,9 @@ class ArithmeticAttrs(Attrs):
 
 ADD_LEFT_SHIFT = 20
 """Bits by which an int8 addition widens its operands before it rescales them (TFLite's add.cc)."""
+
+ADD_LEFT_SHIFT_INT16 = 15
+"""The same for int16."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,12 @@ def add_scalings(call: OpCall) -> tuple[Scaling, Scaling, Scaling]:
     return (
         Scaling(*quantize_multiplier(first.scale / common)),
         Scaling(*quantize_multiplier(second.scale / common)),
-        Scaling(*quantize_multiplier(common / ((1 << ADD_LEFT_SHIFT) * result.scale))),
+        Scaling(*quantize_multiplier(common / ((1 << _left_shift(call)) * result.scale))),
     )
+
+
+def _left_shift(call: OpCall) -> int:
+    return ADD_LEFT_SHIFT_INT16 if call.operand(0).dtype is DType.INT16 else ADD_LEFT_SHIFT
 
 
 def mul_scaling(call: OpCall) -> Scaling:
@@ -84,22 +88,6 @@ def arithmetic_clamp(call: OpCall) -> tuple[int, int]:
     return activation_range(call.attrs.activation, per_tensor(result, "the result"), result.dtype)
 
 
-def _infer(call: OpCall) -> tuple[TensorType, ...]:
-    first, second = static_dims(call, 0, "operand 0"), static_dims(call, 1, "operand 1")
-    try:
-        shape = np.broadcast_shapes(first, second)
-    except ValueError:
-        raise OpError(
-            f"the operands' shapes must broadcast (each pair of dimensions from the back equal, or one of them 1), "
-            f"found {list(first)} and {list(second)}"
-        ) from None
-    return (declared_result(call, shape),)
-
-
-def _pair(operands: Sequence[Array | None], dtype: npt.DTypeLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    return np.asarray(operands[0], dtype), np.asarray(operands[1], dtype)
-
-
 def _plain(combine: Callable[[Any, Any], Any]) -> Evaluate:
     """Float arithmetic; int32 wraps, as in C with -fwrapv."""
 
@@ -108,7 +96,7 @@ def _plain(combine: Callable[[Any, Any], Any]) -> Evaluate:
         dtype = call.results[0].dtype.numpy
         low, high = activation_range_float(call.attrs.activation)
         with np.errstate(over="ignore", invalid="ignore"):
-            value = combine(*_pair(operands, dtype))
+            value = combine(*operand_pair(operands, dtype))
         if call.attrs.activation is not Activation.NONE:
             value = np.clip(value, low, high)
         return (np.asarray(value, dtype),)
@@ -121,9 +109,9 @@ def _sum_quantized(sign: int) -> Evaluate:
 
     def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
         first, second, result = add_scalings(call)
-        a, b = _pair(operands, np.int64)
-        a = (a - per_tensor(call.operand(0), "operand 0").zero_point) << ADD_LEFT_SHIFT
-        b = (b - per_tensor(call.operand(1), "operand 1").zero_point) << ADD_LEFT_SHIFT
+        a, b = operand_pair(operands, np.int64)
+        a = (a - per_tensor(call.operand(0), "operand 0").zero_point) << _left_shift(call)
+        b = (b - per_tensor(call.operand(1), "operand 1").zero_point) << _left_shift(call)
         total = requantize(a, first.multiplier, first.shift) + sign * requantize(b, second.multiplier, second.shift)
         zero_point = per_tensor(call.results[0], "the result").zero_point
         stored = requantize(total, result.multiplier, result.shift) + zero_point
@@ -134,16 +122,12 @@ def _sum_quantized(sign: int) -> Evaluate:
 
 def _mul_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     scaling = mul_scaling(call)
-    a, b = _pair(operands, np.int64)
+    a, b = operand_pair(operands, np.int64)
     a = a - per_tensor(call.operand(0), "operand 0").zero_point
     b = b - per_tensor(call.operand(1), "operand 1").zero_point
     product = requantize(a * b, scaling.multiplier, scaling.shift)
     stored = product + per_tensor(call.results[0], "the result").zero_point
     return (clamp(stored, *arithmetic_clamp(call), call.results[0].dtype.numpy),)
-
-
-def _cost(call: OpCall) -> Cost:
-    return Cost(ops=_infer(call)[0].nelem)
 
 
 def _activation_clamps(call: OpCall) -> bool | str:
@@ -153,8 +137,9 @@ def _activation_clamps(call: OpCall) -> bool | str:
 
 
 _CONSTRAINTS = (
-    signatures(*((((dtype, dtype), dtype)) for dtype in (DType.FLOAT32, DType.INT8, DType.INT32))),
+    signatures(*((((dtype, dtype), dtype)) for dtype in (DType.FLOAT32, DType.INT8, DType.INT16, DType.INT32))),
     QUANTIZED_PER_TENSOR,
+    INT16_SYMMETRIC,
     Constraint("the fused activation is a clamp", _activation_clamps),
 )
 _TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC, Trait.ELEMENTWISE})
@@ -169,10 +154,10 @@ def _definition(name: str, summary: str, traits: frozenset[Trait], real: Evaluat
         operands=(Operand("a"), Operand("b")),
         result_names=("output",),
         traits=traits,
-        infer=_infer,
+        infer=broadcast_result,
         evaluate_float=real,
         evaluate_quantized=quantized,
-        cost=_cost,
+        cost=one_operation_each,
         quantization=QuantizationRule(),
         canonicalize=_NO_SIMPLER,
         constraints=_CONSTRAINTS,

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite._base.dtypes import DType
-from arenite._base.fixedpoint import Int64Array, clamp, quantize_multiplier, requantize, rounding_divide_by_pot
+from arenite._base.fixedpoint import Int64Array, clamp, quantize_multiplier, requantize
 from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array
 from arenite.ir.opdef import Cost, Evaluate, NotApplicable, OpCall, OpDef, Operand, QuantizationRule, Trait
@@ -82,11 +82,8 @@ def rsqrt_stored(centred: Int64Array, multiplier: int, shift: int) -> Int64Array
     """1 / sqrt of positive codes less their zero point, before the result's zero point is added."""
     root, root_shift = inverse_sqrt(centred)
     wide = requantize(np.ones_like(centred), root, root_shift + RSQRT_EXTRA_BITS)
-    # A shift beyond 31 bits leaves nothing.
-    right = shift - RSQRT_EXTRA_BITS
-    if right >= -31:
-        return requantize(wide, multiplier, right)
-    return rounding_divide_by_pot(requantize(wide, multiplier, -31), -31 - right)
+    # A shift by 31 leaves nothing, and so does any beyond.
+    return requantize(wide, multiplier, max(shift - RSQRT_EXTRA_BITS, -31))
 
 
 def _rsqrt_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:

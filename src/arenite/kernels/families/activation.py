@@ -17,7 +17,7 @@ _SOFTMAX_INPUTS = (
     Argument("input", "int8_t", Role.INPUT),
     Argument("exponentials", "int32_t", Role.CONSTANT),
 )
-_SOFTMAX_HEADERS = ("arenite_fixedpoint.h", "arenite_port.h", "arenite_softmax.h")
+_SOFTMAX_HEADERS = ("arenite_fixedpoint.h", "arenite_port.h", "arenite_reciprocal.h", "arenite_softmax.h")
 
 SOFTMAX_S8 = KernelInfo(
     "arenite_softmax_s8",

@@ -1,0 +1,24 @@
+#ifndef ARENITE_EXTREMUM_S16_H
+#define ARENITE_EXTREMUM_S16_H
+
+#include "arenite_broadcast.h"
+#include "arenite_port.h"
+
+typedef struct {
+    int32_t sizes[4]; /* of the result; an operand's stride is 0 where it repeats */
+    int32_t strides_a[4];
+    int32_t strides_b[4];
+    int32_t largest; /* else the smallest */
+} arenite_extremum_s16_params;
+
+/* The larger or the smaller of two elements. May run in place of an operand as large as the result. */
+ARENITE_INLINE void arenite_extremum_s16(const arenite_extremum_s16_params *params, const int16_t *a,
+                                         const int16_t *b, int16_t *output) {
+    ARENITE_FOR_EACH_PAIR(params, at_a, at_b, {
+        const int16_t x = a[at_a];
+        const int16_t y = b[at_b];
+        *output++ = (params->largest ? x > y : x < y) ? x : y;
+    })
+}
+
+#endif

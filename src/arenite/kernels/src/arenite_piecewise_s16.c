@@ -1,0 +1,9 @@
+#include "arenite_piecewise_s16.h"
+
+void arenite_piecewise_s16_entry(const arenite_piecewise_s16_params *params, const int16_t *input,
+                                 int16_t *output);
+
+void arenite_piecewise_s16_entry(const arenite_piecewise_s16_params *params, const int16_t *input,
+                                 int16_t *output) {
+    arenite_piecewise_s16(params, input, output);
+}
