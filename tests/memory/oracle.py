@@ -1,5 +1,6 @@
 """A planner that is slow and plainly right, and random problems for it."""
 
+from dataclasses import dataclass
 from itertools import permutations
 
 from hypothesis import strategies as st
@@ -11,25 +12,41 @@ def optimum(problem: Problem) -> int:
     """Smallest arena, by trying every order in which buffers can be put down at their lowest free offset.
 
     Some optimal plan is found so: push every buffer of an optimal plan down, lowest first, until none can
-    move; placing them by first fit in the order of their offsets gives that plan again.
+    move; placing them by first fit in the order of their offsets gives that plan again. So orders in which
+    an offset would be lower than the one before it are left out.
     """
     pinned = [(b.offset, b) for b in problem.buffers if b.offset is not None and b.nbytes]
-    free = [b for b in problem.buffers if b.offset is None and b.nbytes]
+    free = sorted((b for b in problem.buffers if b.offset is None and b.nbytes), key=lambda b: -b.nbytes)
     base = max((offset + b.nbytes for offset, b in pinned), default=0)
-    total = base + sum(b.nbytes + b.alignment for b in free)
-    return min((_descend(pinned, free, base, total), total))
+    least = max([base, *stacks(list(problem.buffers))])
+    search = _Search(least, base + sum(b.nbytes + b.alignment for b in free))
+    search.descend(pinned, free, (0, ""), base)
+    return search.best
 
 
-def _descend(placed: list[tuple[int, Buffer]], free: list[Buffer], top: int, best: int) -> int:
-    if top >= best:
-        return best
-    if not free:
-        return top
-    for index, buffer in enumerate(free):
-        offset = first_fit(placed, buffer)
-        rest = free[:index] + free[index + 1 :]
-        best = _descend([*placed, (offset, buffer)], rest, max(top, offset + buffer.nbytes), best)
-    return best
+def stacks(buffers: list[Buffer]) -> list[int]:
+    """Bytes live in every step in which something starts."""
+    steps = {b.lifetime.first for b in buffers}
+    return [sum(b.nbytes for b in buffers if b.lifetime.first <= s < b.lifetime.end) for s in steps]
+
+
+@dataclass
+class _Search:
+    least: int  # nothing can be smaller: the most bytes live in any step
+    best: int
+
+    def descend(self, placed: list[tuple[int, Buffer]], free: list[Buffer], last: tuple[int, str], top: int) -> None:
+        if not free:
+            self.best = min(self.best, top)
+        # None of the rest lies below the last offset.
+        if last[0] + max(stacks(free), default=0) >= self.best:
+            return
+        for index, buffer in enumerate(free):
+            offset = first_fit(placed, buffer)
+            end = max(top, offset + buffer.nbytes)
+            if (offset, buffer.name) > last and end < self.best > self.least:
+                rest = free[:index] + free[index + 1 :]
+                self.descend([*placed, (offset, buffer)], rest, (offset, buffer.name), end)
 
 
 def first_fit(placed: list[tuple[int, Buffer]], buffer: Buffer) -> int:

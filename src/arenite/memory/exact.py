@@ -72,7 +72,8 @@ class _Exact:
         self.capacity = problem.capacity
         # Every arena size worth asking for is a sum of sizes and paddings, hence a multiple of this.
         self.grain = gcd(*(n for b in problem.buffers if b.nbytes for n in (b.nbytes, b.alignment, b.offset or 0)))
-        self.pinned_nbytes = max((b.offset + b.nbytes for b in problem.buffers if b.offset is not None), default=0)
+        pinned = [(b.offset, b.nbytes) for b in problem.buffers if b.offset is not None and b.nbytes]
+        self.pinned_nbytes = max((offset + nbytes for offset, nbytes in pinned), default=0)
         self.nbytes = nbytes
         self.bound = self._rounded(max(bound, self.pinned_nbytes))
         self.effort = effort

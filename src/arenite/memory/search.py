@@ -34,7 +34,7 @@ from arenite.memory.sections import Ints, make_sections
 
 _PLACED = 1 << 60  # floor of a buffer that is placed, or that belongs to another group
 _CLOCK_NODES = 256
-_MAX_DEAD = 2_000_000
+_MAX_DEAD = 500_000  # about 100 bytes each
 
 
 class Tables:
