@@ -10,8 +10,8 @@ from arenite.kernels.families.choice import ARG_MAX_F32, ARG_MAX_S8, SELECT
 from arenite.lower.common import Arguments, Filled, Given, Params, array, bytes_of, dtypes, integer, integers
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, ResultRef
 from arenite.lower.loops import Loop, Nest, copy_instructions, nest_of, places
-from arenite.ops.choice import arg_axis, first_of
-from arenite.ops.views import broadcast_view, stand_in
+from arenite.ops.choice import OPS, arg_axis, first_of
+from arenite.ops.views import broadcast_view, constant_operands, definition, stand_in
 
 LOOPS = 4
 """Loops of the select kernel."""
@@ -73,7 +73,8 @@ def _arg_kernel(op: str, dtype: DType) -> Kernel:
         params |= {"flip": -1 if least else 0} if dtype is DType.INT8 else {"least": int(least)}
         return (Prepared(params, {"input": OperandRef(0), "output": ResultRef()}),)
 
-    return Kernel(op, dtype.value, info, (dtypes((dtype,), DType.INT32),), prepare, _arg_cost, _arg_reference)
+    constraints = (dtypes((dtype,), DType.INT32), constant_operands(definition(OPS, op), 0))
+    return Kernel(op, dtype.value, info, constraints, prepare, _arg_cost, _arg_reference)
 
 
 def _arg_reference(params: Params, arguments: Arguments) -> None:

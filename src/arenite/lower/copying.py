@@ -14,11 +14,11 @@ from arenite.lower.common import Arguments, Filled, Given, Params, array, bytes_
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.loops import Loop, Nest, copy_instructions, nest_of, places, start_of
 from arenite.lower.program import ConstantKind
-from arenite.ops import layout, repeat, slicing
+from arenite.ops import layout, repeat, slicing, spatial
 from arenite.ops.layout import pack_axis
 from arenite.ops.repeat import shape_of
 from arenite.ops.spatial import padded_amounts
-from arenite.ops.views import Views, stand_in
+from arenite.ops.views import Views, constant_operands, definition, stand_in
 
 LOOPS = 5
 """Loops of the C kernel."""
@@ -140,7 +140,7 @@ def _reference(params: Params, arguments: Arguments) -> None:
     array(arguments, "output")[written] = array(arguments, "input")[read]
 
 
-def _kernel(op: str, variant: str, copies: Copies, constraints: tuple[Constraint, ...] = ()) -> Kernel:
+def _kernel(op: str, variant: str, copies: Copies, *constraints: Constraint) -> Kernel:
     def few_calls(call: OpCall) -> bool | str:
         most = max((_calls_of(copy) for copy in copies(call)), default=0)
         return most <= MAX_CALLS or f"{most} calls of {LOOPS} loops each, in {call.operand(0)}"
@@ -165,12 +165,16 @@ def _shape_in_words(call: OpCall) -> bool | str:
     return call.results[0].dtype in (DType.INT32, DType.INT64) or f"{call.results[0]}"
 
 
+_OPS = (*slicing.OPS, *layout.OPS, *repeat.OPS)
 _VIEWS = {**slicing.VIEWS, **layout.VIEWS, **repeat.VIEWS}
 
 KERNELS: tuple[Kernel, ...] = (
-    *(_kernel(op, "copy", _of_views(views, data)) for op, (views, data) in _VIEWS.items()),
+    *(
+        _kernel(op, "copy", _of_views(views, data), constant_operands(definition(_OPS, op), data))
+        for op, (views, data) in _VIEWS.items()
+    ),
     _kernel("pack", "copy", _pack_copies),
-    _kernel("shape", "copy", _shape_copies, (Constraint("the result is int32 or int64", _shape_in_words),)),
-    _kernel("padv2", "fill", _padding_copies),
-    _kernel("cast", "copy", _cast_copies, (Constraint("operand and result have the same dtype", _same_dtype),)),
+    _kernel("shape", "copy", _shape_copies, Constraint("the result is int32 or int64", _shape_in_words)),
+    _kernel("padv2", "fill", _padding_copies, constant_operands(definition(spatial.OPS, "padv2"), 0, 2)),
+    _kernel("cast", "copy", _cast_copies, Constraint("operand and result have the same dtype", _same_dtype)),
 )

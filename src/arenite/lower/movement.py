@@ -78,6 +78,10 @@ def _few_runs(call: OpCall) -> bool | str:
     return found <= LOOPS or f"{found} in {call.operand(0)}"
 
 
+def _paddings_are_constant(call: OpCall) -> bool | str:
+    return call.constant(1) is not None or "paddings that the network computes"
+
+
 def _padded_with_equal_bytes(call: OpCall) -> bool | str:
     element = _pad_element(call)
     if element is None:
@@ -118,6 +122,7 @@ def _pad_kernel(op: str) -> Kernel:
         "rows",
         PAD,
         (
+            Constraint("the paddings are constant", _paddings_are_constant),
             Constraint(
                 "padding is made of equal bytes, known now: elements of one byte, or zeros", _padded_with_equal_bytes
             ),

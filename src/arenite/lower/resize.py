@@ -10,7 +10,16 @@ from arenite.kernels.families.resize import RESIZE_BILINEAR_F32, RESIZE_BILINEAR
 from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind
-from arenite.ops.resize import FRACTION_BITS, Between, ResizeAttrs, between_float, between_integer, round_interpolated
+from arenite.ops.resize import (
+    FRACTION_BITS,
+    OPS,
+    Between,
+    ResizeAttrs,
+    between_float,
+    between_integer,
+    round_interpolated,
+)
+from arenite.ops.views import constant_operands, definition
 
 
 def _neighbours(call: OpCall) -> tuple[tuple[Between, int], ...]:
@@ -94,12 +103,14 @@ def _cost(per_element: float) -> Callable[[OpCall], KernelCost]:
     return cost
 
 
+_FIXED = constant_operands(definition(OPS, "resize_bilinear"), 0)
+
 KERNELS: tuple[Kernel, ...] = (
     Kernel(
         "resize_bilinear",
         "table",
         RESIZE_BILINEAR_S8,
-        (dtypes((DType.INT8,), DType.INT8),),
+        (dtypes((DType.INT8,), DType.INT8), _FIXED),
         _prepare_s8,
         _cost(20),
         _s8_reference,
@@ -108,7 +119,7 @@ KERNELS: tuple[Kernel, ...] = (
         "resize_bilinear",
         "float",
         RESIZE_BILINEAR_F32,
-        (dtypes((DType.FLOAT32,), DType.FLOAT32),),
+        (dtypes((DType.FLOAT32,), DType.FLOAT32), _FIXED),
         _prepare_f32,
         _cost(600),
         _f32_reference,

@@ -8,7 +8,8 @@ from arenite.ir.opdef import Constraint, OpCall, signature_text
 from arenite.kernels.families.sums import ADD_N_F32, ADD_N_S8, CUMSUM_F32, CUMSUM_S8, VALUES
 from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer
 from arenite.lower.kernel import Array, Kernel, KernelCost, OperandRef, Prepared, ResultRef
-from arenite.ops.sums import HALF_BITS, CumsumAttrs, cumsum_runs, sum_scaling
+from arenite.ops.sums import HALF_BITS, OPS, CumsumAttrs, cumsum_runs, sum_scaling
+from arenite.ops.views import constant_operands, definition
 
 
 def _scaled(call: OpCall) -> Filled:
@@ -111,6 +112,7 @@ def _cumsum_cost(call: OpCall) -> KernelCost:
 
 
 _FEW_VALUES = Constraint(f"there are at most {len(VALUES)} values", _few_values)
+_FIXED = constant_operands(definition(OPS, "cumsum"), 0)
 _EACH = tuple(range(len(VALUES)))
 
 KERNELS: tuple[Kernel, ...] = (
@@ -138,7 +140,7 @@ KERNELS: tuple[Kernel, ...] = (
         "cumsum",
         "int8",
         CUMSUM_S8,
-        (dtypes((DType.INT8,), DType.INT8),),
+        (dtypes((DType.INT8,), DType.INT8), _FIXED),
         _prepare_cumsum,
         _cumsum_cost,
         _cumsum_s8_reference,
@@ -148,7 +150,7 @@ KERNELS: tuple[Kernel, ...] = (
         "cumsum",
         "float",
         CUMSUM_F32,
-        (dtypes((DType.FLOAT32,), DType.FLOAT32),),
+        (dtypes((DType.FLOAT32,), DType.FLOAT32), _FIXED),
         _prepare_cumsum,
         _cumsum_cost,
         _cumsum_f32_reference,

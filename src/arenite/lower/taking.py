@@ -13,9 +13,11 @@ from arenite.lower.common import Arguments, Filled, Params, array, bytes_of, int
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.loops import copy_instructions
 from arenite.lower.program import ConstantKind
+from arenite.ops import resize, spatial
 from arenite.ops.gather import plan_of
 from arenite.ops.resize import nearest_positions
 from arenite.ops.spatial import POSITIONS, Positions, Table, blocks_of, stored_zero
+from arenite.ops.views import constant_operands, definition
 
 MAX_DEPTH = 5
 """Indices in a vector, for the C kernel."""
@@ -84,7 +86,8 @@ def _take_kernel(op: str, positions: Positions) -> Kernel:
         tables_nbytes = 4 * (len(found.rows) + len(found.columns))
         return KernelCost(copy_instructions(cells, found.cell_nbytes), 100 + tables_nbytes)
 
-    return Kernel(op, "table", TAKE, (), prepare, cost, _take_reference)
+    fixed = constant_operands(definition((*spatial.OPS, *resize.OPS), op), 0)
+    return Kernel(op, "table", TAKE, (fixed,), prepare, cost, _take_reference)
 
 
 def _take_reference(params: Params, arguments: Arguments) -> None:
@@ -214,7 +217,10 @@ KERNELS: tuple[Kernel, ...] = (
         "space_to_batch_nd",
         "blocks",
         SPACE_TO_BATCH,
-        (Constraint("padding is made of equal bytes: elements of one byte, or zeros", _equal_bytes),),
+        (
+            constant_operands(definition(spatial.OPS, "space_to_batch_nd"), 0),
+            Constraint("padding is made of equal bytes: elements of one byte, or zeros", _equal_bytes),
+        ),
         _prepare_to_batch,
         _to_batch_cost,
         _to_batch_reference,

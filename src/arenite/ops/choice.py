@@ -15,12 +15,14 @@ from arenite.ir.types import TensorType
 from arenite.ops.constraints import axis_in
 from arenite.ops.views import (
     MOVER_TRAITS,
-    constant_operands,
+    as_declared,
+    infer_of,
     results_moved,
     results_of,
     static_operand,
     unchanged,
     whole_numbers,
+    with_values,
 )
 
 Better = Callable[[Array, Array], Array]
@@ -69,9 +71,9 @@ def arg_axis(call: OpCall) -> int:
     return axis
 
 
-def _infer_arg(call: OpCall) -> tuple[TensorType, ...]:
+def _arg_shapes(call: OpCall) -> tuple[tuple[int, ...], ...]:
     axis, dims = arg_axis(call), call.operand(0).dims
-    return results_of(call, ((*dims[:axis], *dims[axis + 1 :]),))
+    return ((*dims[:axis], *dims[axis + 1 :]),)
 
 
 def first_of(x: Array, better: Better) -> npt.NDArray[np.int64]:
@@ -88,8 +90,9 @@ def first_of(x: Array, better: Better) -> npt.NDArray[np.int64]:
 
 def _arg(better: Better) -> Callable[[OpCall, Sequence[Array | None]], tuple[Array, ...]]:
     def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-        index = first_of(np.moveaxis(np.asarray(operands[0]), arg_axis(call), 0), better)
-        return (index.astype(call.results[0].dtype.numpy),)
+        axis = arg_axis(with_values(call, operands))
+        index = first_of(np.moveaxis(np.asarray(operands[0]), axis, 0), better)
+        return as_declared(call, (index.astype(call.results[0].dtype.numpy),))
 
     return evaluate
 
@@ -127,7 +130,7 @@ def _arg_op(name: str, which: str, better: Better) -> OpDef:
         operands=(Operand("input"), Operand("axis")),
         result_names=("output",),
         traits=MOVER_TRAITS,
-        infer=_infer_arg,
+        infer=infer_of(_arg_shapes, 1),
         evaluate_float=evaluate,
         evaluate_quantized=evaluate,
         cost=_comparisons,
@@ -136,7 +139,6 @@ def _arg_op(name: str, which: str, better: Better) -> OpDef:
         constraints=(
             Constraint("the input is float32, bool or of integers", _ordered),
             Constraint("the result is int32 or int64", _gives_indices),
-            constant_operands((1, "axis")),
         ),
     )
 

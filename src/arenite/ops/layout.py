@@ -24,7 +24,7 @@ from arenite.ops.constraints import axis_in
 from arenite.ops.views import (
     MOVER_TRAITS,
     Shapes,
-    constant_operands,
+    as_declared,
     infer_of,
     mover,
     results_moved,
@@ -33,6 +33,7 @@ from arenite.ops.views import (
     static_operand,
     unchanged,
     whole_numbers,
+    with_values,
 )
 
 
@@ -95,10 +96,10 @@ def _reshaping(
     operands: tuple[Operand, ...],
     attrs: type[Attrs],
     canonicalize: Canonicalize | NotApplicable,
-    constraints: tuple[Constraint, ...],
+    *fixed: int,
 ) -> OpDef:
     def evaluate(call: OpCall, given: Sequence[Array | None]) -> tuple[Array, ...]:
-        return (np.asarray(given[0]).reshape(shapes(call)[0]),)
+        return as_declared(call, (np.asarray(given[0]).reshape(shapes(with_values(call, given))[0]),))
 
     return OpDef(
         name=name,
@@ -107,13 +108,13 @@ def _reshaping(
         operands=operands,
         result_names=("output",),
         traits=MOVER_TRAITS | {Trait.VIEW},
-        infer=infer_of(shapes),
+        infer=infer_of(shapes, *fixed),
         evaluate_float=evaluate,
         evaluate_quantized=evaluate,
         cost=NotApplicable("the result is the operand's bytes"),
         quantization=QuantizationRule(same_scale=True, untouched=tuple(range(1, len(operands)))),
         canonicalize=canonicalize,
-        constraints=(unchanged(0), *constraints),
+        constraints=(unchanged(0),),
     )
 
 
@@ -211,7 +212,6 @@ OPS: tuple[OpDef, ...] = (
         (Operand("input"),),
         SqueezeAttrs,
         _canonical_squeeze,
-        (),
     ),
     _reshaping(
         "expand_dims",
@@ -220,7 +220,7 @@ OPS: tuple[OpDef, ...] = (
         (Operand("input"), Operand("axis")),
         Attrs,
         NotApplicable("it has no attributes"),
-        (constant_operands((1, "axis")),),
+        1,
     ),
     mover(
         "transpose",

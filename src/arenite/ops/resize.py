@@ -12,9 +12,8 @@ from arenite._base.fixedpoint import round_half_away
 from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array
 from arenite.ir.opdef import Constraint, Cost, NotApplicable, OpCall, OpDef, Operand, OpError, QuantizationRule
-from arenite.ir.types import TensorType
 from arenite.ops.spatial import Table, steps_of, taking
-from arenite.ops.views import MOVER_TRAITS, constant_operands, results_of, static_operand, unchanged, whole_numbers
+from arenite.ops.views import MOVER_TRAITS, as_declared, infer_of, static_operand, unchanged, whole_numbers, with_values
 
 FRACTION_BITS = 10
 """Of positions between elements, in resize_bilinear on integers."""
@@ -130,24 +129,24 @@ def round_interpolated(total: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def _bilinear_integer(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     assert isinstance(call.attrs, ResizeAttrs)
-    (type_,) = _infer(call)
+    (type_,) = _infer(with_values(call, operands))
     x = np.asarray(operands[0])
     rows = between_integer(x.shape[1], type_.dims[1], call.attrs)
     columns = between_integer(x.shape[2], type_.dims[2], call.attrs)
-    return (round_interpolated(_interpolated(x.astype(np.int64), rows, columns, _ONE)).astype(x.dtype),)
+    total = _interpolated(x.astype(np.int64), rows, columns, _ONE)
+    return as_declared(call, (round_interpolated(total).astype(x.dtype),))
 
 
 def _bilinear_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     assert isinstance(call.attrs, ResizeAttrs)
-    (type_,) = _infer(call)
+    (type_,) = _infer(with_values(call, operands))
     x = np.asarray(operands[0], np.float32)
     rows = between_float(x.shape[1], type_.dims[1], call.attrs)
     columns = between_float(x.shape[2], type_.dims[2], call.attrs)
-    return (_interpolated(x, rows, columns, np.float32(1)),)
+    return as_declared(call, (_interpolated(x, rows, columns, np.float32(1)),))
 
 
-def _infer(call: OpCall) -> tuple[TensorType, ...]:
-    return results_of(call, (resized_shape(call),))
+_infer = infer_of(lambda call: (resized_shape(call),), 1)
 
 
 def _bilinear_cost(call: OpCall) -> Cost:
@@ -187,7 +186,6 @@ OPS: tuple[OpDef, ...] = (
         canonicalize=NotApplicable("its attributes have no simpler form"),
         constraints=(
             unchanged(0),
-            constant_operands((1, "size")),
             Constraint("the input is int8, uint8, int16 or float32", _interpolates),
             Constraint("at most one of align_corners and half_pixel_centers is set", _one_alignment),
         ),

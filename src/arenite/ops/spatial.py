@@ -15,16 +15,16 @@ import numpy.typing as npt
 from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array
 from arenite.ir.opdef import NotApplicable, OpCall, OpDef, Operand, OpError, QuantizationRule
-from arenite.ir.types import TensorType
 from arenite.ops.views import (
     MOVER_TRAITS,
-    constant_operands,
+    as_declared,
+    infer_of,
     pairs_of,
     results_moved,
-    results_of,
     static_operand,
     unchanged,
     whole_numbers,
+    with_values,
 )
 
 Table = npt.NDArray[np.int64]
@@ -67,16 +67,15 @@ def taking(
     positions: Positions,
     attrs: type[Attrs] = Attrs,
 ) -> OpDef:
-    """An op whose result takes elements of operand 0 at positions that constant operands give."""
-
-    def infer(call: OpCall) -> tuple[TensorType, ...]:
-        return results_of(call, (shape(call),))
+    """An op whose result takes elements of operand 0 at positions that its other operands give."""
+    others = tuple(range(1, len(operands)))
+    infer = infer_of(lambda call: (shape(call),), *others)
 
     def evaluate(call: OpCall, given: Sequence[Array | None]) -> tuple[Array, ...]:
-        infer(call)
-        return (taken(np.asarray(given[0]), positions(call)),)
+        whole = with_values(call, given)
+        infer(whole)
+        return as_declared(call, (taken(np.asarray(given[0]), positions(whole)),))
 
-    others = tuple((index, operand.name) for index, operand in enumerate(operands) if index)
     return OpDef(
         name=name,
         summary=summary,
@@ -88,9 +87,9 @@ def taking(
         evaluate_float=evaluate,
         evaluate_quantized=evaluate,
         cost=results_moved,
-        quantization=QuantizationRule(same_scale=True, untouched=tuple(index for index, _ in others)),
+        quantization=QuantizationRule(same_scale=True, untouched=others),
         canonicalize=NotApplicable("its attributes have no simpler form"),
-        constraints=(unchanged(0), constant_operands(*others)),
+        constraints=(unchanged(0),),
     )
 
 
@@ -106,19 +105,22 @@ def padded_amounts(call: OpCall) -> tuple[tuple[int, int], ...]:
     return pairs_of(call, 1, "paddings", static_operand(call, 0).rank)
 
 
-def _infer_padv2(call: OpCall) -> tuple[TensorType, ...]:
+def _padded_shapes(call: OpCall) -> tuple[tuple[int, ...], ...]:
     if static_operand(call, 2).nelem != 1:
         raise OpError(f"the padding value must be one element, found {call.operand(2)}")
     pairs = zip(call.operand(0).dims, padded_amounts(call), strict=True)
-    return results_of(call, (tuple(before + dim + after for dim, (before, after) in pairs),))
+    return (tuple(before + dim + after for dim, (before, after) in pairs),)
 
 
 def _padv2(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    x, value = np.asarray(operands[0]), np.asarray(operands[2]).reshape(())
-    result = np.full(_infer_padv2(call)[0].dims, value, x.dtype)
-    amounts = padded_amounts(call)
-    result[tuple(slice(before, before + dim) for dim, (before, _) in zip(x.shape, amounts, strict=True))] = x
-    return (result,)
+    whole, x, value = with_values(call, operands), np.asarray(operands[0]), np.asarray(operands[2]).reshape(())
+    result = np.full(_infer_padv2(whole)[0].dims, value, x.dtype)
+    pairs = zip(x.shape, padded_amounts(whole), strict=True)
+    result[tuple(slice(before, before + dim) for dim, (before, _) in pairs)] = x
+    return as_declared(call, (result,))
+
+
+_infer_padv2 = infer_of(_padded_shapes, 1)
 
 
 # mirror_pad
@@ -200,21 +202,20 @@ def stored_zero(call: OpCall) -> int:
     return quantization.zero_point if quantization is not None and quantization.is_per_tensor else 0
 
 
-def _infer_to_batch(call: OpCall) -> tuple[TensorType, ...]:
-    return results_of(call, (_to_batch_shape(call),))
+_infer_to_batch = infer_of(lambda call: (_to_batch_shape(call),), 1, 2)
 
 
 def _space_to_batch(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     """Pads with the zero point. TFLite-Micro pads int8 with a stored 0, which is another number: its known fault."""
-    (result,) = _infer_to_batch(call)
-    blocks, x = blocks_of(call, "paddings"), np.asarray(operands[0])
+    whole, x = with_values(call, operands), np.asarray(operands[0])
+    (result,), blocks = _infer_to_batch(whole), blocks_of(whole, "paddings")
     padded = np.pad(x, ((0, 0), *blocks.pairs, (0, 0)), constant_values=stored_zero(call))
     cut = [x.shape[0]]
     for size, block in zip(padded.shape[1:-1], blocks.shape, strict=True):
         cut += [size // block, block]
     count = len(blocks.shape)
     order = (*range(2, 2 * count + 1, 2), 0, *range(1, 2 * count, 2), 2 * count + 1)
-    return (padded.reshape(*cut, x.shape[-1]).transpose(order).reshape(result.dims),)
+    return as_declared(call, (padded.reshape(*cut, x.shape[-1]).transpose(order).reshape(result.dims),))
 
 
 def _to_space_shape(call: OpCall) -> tuple[int, ...]:
@@ -254,7 +255,7 @@ OPS: tuple[OpDef, ...] = (
         cost=results_moved,
         quantization=QuantizationRule(same_scale=True, untouched=(1,)),
         canonicalize=NotApplicable("it has no attributes"),
-        constraints=(unchanged(0, 2), constant_operands((1, "paddings"))),
+        constraints=(unchanged(0, 2),),
     ),
     taking(
         "mirror_pad",
@@ -277,7 +278,7 @@ OPS: tuple[OpDef, ...] = (
         cost=results_moved,
         quantization=QuantizationRule(same_scale=True, untouched=(1, 2)),
         canonicalize=NotApplicable("it has no attributes"),
-        constraints=(unchanged(0), constant_operands((1, "block_shape"), (2, "paddings"))),
+        constraints=(unchanged(0),),
     ),
     taking(
         "batch_to_space_nd",

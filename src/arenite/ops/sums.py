@@ -13,7 +13,7 @@ from arenite.ir.graph import Array
 from arenite.ir.opdef import Constraint, Cost, NotApplicable, OpCall, OpDef, Operand, OpError, QuantizationRule, Trait
 from arenite.ir.types import TensorType
 from arenite.ops.constraints import axis_in, per_tensor
-from arenite.ops.views import constant_operands, results_of, static_operand, whole_numbers
+from arenite.ops.views import infer_of, results_of, static_operand, whole_numbers, with_values
 
 HALF_BITS = 19
 """Stored numbers are summed as multiples of 2**-19 of twice their scale: TFLite shifts by 20, and multiplies by 1/2."""
@@ -101,9 +101,9 @@ def cumsum_runs(call: OpCall) -> tuple[int, int, int]:
     return math.prod(dims[:axis]), dims[axis], math.prod(dims[axis + 1 :])
 
 
-def _infer_cumsum(call: OpCall) -> tuple[TensorType, ...]:
+def _cumsum_shapes(call: OpCall) -> tuple[tuple[int, ...], ...]:
     cumsum_axis(call)
-    return results_of(call, (static_operand(call, 0).dims,))
+    return (static_operand(call, 0).dims,)
 
 
 def _running(call: OpCall, x: Array, start: int) -> Array:
@@ -121,10 +121,12 @@ def _running(call: OpCall, x: Array, start: int) -> Array:
 
 
 def _cumsum_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    call = with_values(call, operands)
     return (np.ascontiguousarray(_running(call, np.asarray(operands[0]), 0)).reshape(call.operand(0).dims),)
 
 
 def _cumsum(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    call = with_values(call, operands)
     scaling, x = sum_scaling(call), np.asarray(operands[0]).astype(np.int64)
     sums = _running(call, (x - scaling.source_zero_point) << HALF_BITS, scaling.start)
     return (np.ascontiguousarray(scaling.stored(sums.astype(np.int64))).reshape(call.operand(0).dims),)
@@ -187,12 +189,12 @@ OPS: tuple[OpDef, ...] = (
         operands=(Operand("input"), Operand("axis")),
         result_names=("output",),
         traits=frozenset({Trait.PURE, Trait.DETERMINISTIC}),
-        infer=_infer_cumsum,
+        infer=infer_of(_cumsum_shapes, 1),
         evaluate_float=_cumsum_float,
         evaluate_quantized=_cumsum,
         cost=_cost,
         quantization=QuantizationRule(untouched=(1,)),
         canonicalize=NotApplicable("its attributes have no simpler form"),
-        constraints=(_ADDABLE, _SCALED, constant_operands((1, "axis"))),
+        constraints=(_ADDABLE, _SCALED),
     ),
 )

@@ -7,9 +7,9 @@ a kernel copies.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array
@@ -83,9 +83,39 @@ def results_of(call: OpCall, shapes: Sequence[tuple[int, ...]]) -> tuple[TensorT
     return tuple(types)
 
 
-def infer_of(shapes: Shapes) -> Callable[[OpCall], tuple[TensorType, ...]]:
-    """The `infer` facet of an op whose results have these shapes."""
-    return lambda call: results_of(call, shapes(call))
+def infer_of(shapes: Shapes, *fixed: int) -> Callable[[OpCall], tuple[TensorType, ...]]:
+    """The `infer` facet of an op whose results have these shapes, once the operands `fixed` are constant.
+
+    Before, their types are what they are declared to be, which must be known.
+    """
+
+    def infer(call: OpCall) -> tuple[TensorType, ...]:
+        computed = [index for index in fixed if call.constant(index) is None]
+        if not computed:
+            return results_of(call, shapes(call))
+        if not all(result.is_static for result in call.results):
+            named = ", ".join(f"operand {index}" for index in computed)
+            raise OpError(f"{named} must be constant, or the shapes of the results known")
+        return call.results
+
+    return infer
+
+
+def with_values(call: OpCall, operands: Sequence[Array | None]) -> OpCall:
+    """The call with all operands as constants: what an evaluation looks at."""
+    return replace(call, constants=tuple(operands))
+
+
+def as_declared(call: OpCall, results: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The results, if they have the shapes that are declared.
+
+    Raises:
+        OpError: they have others, which operands that the network computes can lead to.
+    """
+    for result, declared in zip(results, call.results, strict=True):
+        if declared.is_static and declared.dims != result.shape:
+            raise OpError(f"the result is declared {declared}, but has the shape {list(result.shape)}")
+    return results
 
 
 def evaluate_of(
@@ -94,11 +124,10 @@ def evaluate_of(
     """The `evaluate` facet of an op whose results are copies of these views of operand `data`."""
 
     def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-        found = views(call, np.asarray(operands[data]))
-        return tuple(
-            np.ascontiguousarray(view).reshape(type_.dims)
-            for view, type_ in zip(found, results_of(call, shapes(call)), strict=True)
-        )
+        whole = with_values(call, operands)
+        types, found = results_of(whole, shapes(whole)), views(whole, np.asarray(operands[data]))
+        arrays = (np.ascontiguousarray(view).reshape(t.dims) for view, t in zip(found, types, strict=True))
+        return as_declared(call, tuple(arrays))
 
     return evaluate
 
@@ -120,11 +149,11 @@ def mover(
     canonicalize: Canonicalize | None = None,
     variadic_results: bool = False,
 ) -> OpDef:
-    """An op whose results are views of operand `data`; its other operands must be constant.
+    """An op whose results are views of operand `data`, as its other operands say.
 
     The results have the shapes that `shapes` gives, else those of the views.
     """
-    others = tuple((index, operand.name) for index, operand in enumerate(operands) if index != data)
+    others = tuple(index for index in range(len(operands)) if index != data)
     found = shapes or shapes_of(views, data)
     evaluate = evaluate_of(views, found, data)
     return OpDef(
@@ -134,13 +163,13 @@ def mover(
         operands=operands,
         result_names=("output",),
         traits=MOVER_TRAITS,
-        infer=infer_of(found),
+        infer=infer_of(found, *others),
         evaluate_float=evaluate,
         evaluate_quantized=evaluate,
         cost=results_moved,
-        quantization=QuantizationRule(same_scale=True, untouched=tuple(index for index, _ in others)),
+        quantization=QuantizationRule(same_scale=True, untouched=others),
         canonicalize=canonicalize or NotApplicable("its attributes have no simpler form"),
-        constraints=(unchanged(data), *((constant_operands(*others),) if others else ())),
+        constraints=(unchanged(data),),
         variadic_results=variadic_results,
     )
 
@@ -163,15 +192,16 @@ def unchanged(*data: int) -> Constraint:
     )
 
 
-def constant_operands(*names: tuple[int, str]) -> Constraint:
-    """These operands are part of the model: `(1, "begin")`."""
+def constant_operands(definition: OpDef, *moving: int) -> Constraint:
+    """For kernels: all operands but those in `moving` are part of the model, or were computed by folding."""
+    names = [(index, operand.name) for index, operand in enumerate(definition.operands) if index not in moving]
 
     def holds(call: OpCall) -> bool | str:
         computed = [name for index, name in names if call.has(index) and call.constant(index) is None]
         return not computed or f"the network computes {', '.join(computed)}"
 
-    listed = ", ".join(f"{name} (operand {index})" for index, name in names)
-    return Constraint(f"constant are {listed}: a kernel's loops are fixed when compiling", holds)
+    listed = ", ".join(f"{name} (operand {index})" for index, name in names) or "no operand"
+    return Constraint(f"what fixes the loops is constant: {listed}", holds)
 
 
 def whole_numbers(call: OpCall, index: int, name: str, count: int | None = None) -> tuple[int, ...]:
@@ -219,11 +249,6 @@ def broadcast_view(x: Array, shape: tuple[int, ...]) -> Array:
     if not fits:
         raise OpError(f"a shape {list(x.shape)} does not broadcast to {list(shape)}")
     return np.broadcast_to(x, shape)
-
-
-def flat_indices(shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """The position in memory of each element of a shape."""
-    return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
 
 
 def definition(definitions: Sequence[OpDef], name: str) -> OpDef:
