@@ -1,5 +1,6 @@
 """The one mutator of graphs. It keeps schedule order, uses and origin right."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -158,6 +159,27 @@ class Rewriter:
             self.add_origin(heir, node.origin)
         self.erase(node)
 
+    def adopt(self, inner: Graph, before: Node) -> None:
+        """Move all nodes of a nested graph into this one, before the node that holds it. Its outputs stay as they are.
+
+        Values get other names where graphs beside the nested one use theirs too.
+        """
+        outermost = list(_all_graphs(self.graph))
+        taken = Counter(name for each in outermost for name in {value.name for value in _own(each)})
+        for node in list(inner.nodes):
+            inner._remove(node)
+            self.graph._insert(node, before)
+            _renamed(node.results, taken, self._values)
+        self._count()
+
+    def drop_results(self, node: Node, indices: Sequence[int]) -> None:
+        """Let a node give some results less, which nobody reads."""
+        assert not any(node.results[index].is_read for index in indices)
+        for index in indices:
+            node.results[index].producer = None
+        node.results = tuple(value for index, value in enumerate(node.results) if index not in indices)
+        self._count()
+
     def move_before(self, node: Node, before: Node | None) -> None:
         """Change the schedule; the caller keeps producers before their readers."""
         results = node.results
@@ -165,6 +187,13 @@ class Rewriter:
         self.graph._insert(node, before)
         assert node.results is results
         self._count()
+
+
+def _renamed(values: Iterable[Value], taken: "Counter[str]", pool: NamePool) -> None:
+    for value in values:
+        if taken[value.name] > 1:
+            taken[value.name] -= 1
+            value.name = pool.unique(value.name)
 
 
 def _is_from_outside(value: Value, graph: Graph) -> bool:
@@ -181,6 +210,13 @@ def _discard(graph: Graph) -> None:
             _discard(region)
         graph._remove(node)
     graph.outputs = []
+
+
+def _own(graph: Graph) -> Iterator[Value]:
+    yield from graph.inputs
+    for node in graph.nodes:
+        yield from node.results
+        yield from (value for value in node.present_operands if value.is_constant)
 
 
 def _all_graphs(graph: Graph) -> Iterator[Graph]:

@@ -8,10 +8,12 @@ from arenite.ir.opdef import Registry
 from arenite.passes.base import Pass
 from arenite.passes.cse import CommonSubexpressions
 from arenite.passes.dce import DeadCodeElimination
+from arenite.passes.onnx.branches import InlineBranches
 from arenite.passes.onnx.fold import OnnxFold
 from arenite.passes.onnx.fuse_affine import FuseAffine, FuseBatchNorm
 from arenite.passes.onnx.fuse_clamps import MergeClamps
 from arenite.passes.onnx.fuse_pads import FusePads
+from arenite.passes.onnx.simplify import OnnxSimplify
 from arenite.passes.pipeline import Instrument, PassRow, PipelineResult, run_pipeline
 
 MAX_ROUNDS = 24
@@ -26,7 +28,10 @@ def onnx_passes(*, fold_max_nbytes: int | None = None, off: Sequence[str] = ()) 
         off: names of passes to leave out.
     """
     passes: tuple[Pass, ...] = (
+        # First, so that nobody looks into a branch that is never taken.
+        InlineBranches(),
         OnnxFold(fold_max_nbytes),
+        OnnxSimplify(),
         CommonSubexpressions(),
         DeadCodeElimination(),
         # After what nobody reads is gone, so that values have fewer readers. Pads come last: a layer that pads by
