@@ -10,6 +10,7 @@ from arenite.kernels.families.resize import RESIZE_BILINEAR_F32, RESIZE_BILINEAR
 from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind
+from arenite.lower.taking import SHORT_TABLES
 from arenite.ops.resize import (
     FRACTION_BITS,
     OPS,
@@ -110,7 +111,7 @@ KERNELS: tuple[Kernel, ...] = (
         "resize_bilinear",
         "table",
         RESIZE_BILINEAR_S8,
-        (dtypes((DType.INT8,), DType.INT8), _FIXED),
+        (dtypes((DType.INT8,), DType.INT8), _FIXED, SHORT_TABLES),
         _prepare_s8,
         _cost(20),
         _s8_reference,
@@ -119,7 +120,7 @@ KERNELS: tuple[Kernel, ...] = (
         "resize_bilinear",
         "float",
         RESIZE_BILINEAR_F32,
-        (dtypes((DType.FLOAT32,), DType.FLOAT32), _FIXED),
+        (dtypes((DType.FLOAT32,), DType.FLOAT32), _FIXED, SHORT_TABLES),
         _prepare_f32,
         _cost(600),
         _f32_reference,

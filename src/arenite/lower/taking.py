@@ -21,6 +21,8 @@ from arenite.ops.views import constant_operands, definition
 
 MAX_DEPTH = 5
 """Indices in a vector, for the C kernel."""
+MAX_TABLE_NELEM = 1 << 20
+"""Of a table of places."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,15 @@ def _grid(tables: list[Table], element_nbytes: int) -> _Grid:
     return _Grid(outer, outer_nbytes, left[0] + start, left[1], cell)
 
 
+def _short_tables(call: OpCall) -> bool | str:
+    return sum(call.results[0].dims) <= MAX_TABLE_NELEM or f"{call.results[0]}"
+
+
+SHORT_TABLES = Constraint(
+    f"the dimensions of the result, for which there are tables, add up to at most {MAX_TABLE_NELEM}", _short_tables
+)
+
+
 def _take_kernel(op: str, positions: Positions) -> Kernel:
     def grid(call: OpCall) -> _Grid:
         itemsize = call.operand(0).dtype.itemsize
@@ -86,8 +97,8 @@ def _take_kernel(op: str, positions: Positions) -> Kernel:
         tables_nbytes = 4 * (len(found.rows) + len(found.columns))
         return KernelCost(copy_instructions(cells, found.cell_nbytes), 100 + tables_nbytes)
 
-    fixed = constant_operands(definition((*spatial.OPS, *resize.OPS), op), 0)
-    return Kernel(op, "table", TAKE, (fixed,), prepare, cost, _take_reference)
+    constraints = (constant_operands(definition((*spatial.OPS, *resize.OPS), op), 0), SHORT_TABLES)
+    return Kernel(op, "table", TAKE, constraints, prepare, cost, _take_reference)
 
 
 def _take_reference(params: Params, arguments: Arguments) -> None:

@@ -8,7 +8,7 @@ from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array
 from arenite.ir.opdef import OpCall, OpDef, Operand, OpError
 from arenite.ops.constraints import axis_in
-from arenite.ops.views import mover, whole_numbers
+from arenite.ops.views import MAX_RANK, mover, whole_numbers
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,8 @@ def _entries(attrs: StridedSliceAttrs, count: int, rank: int) -> list[tuple[int 
     if len(ellipses) > 1:
         raise OpError(f"there can be one ellipsis, found {len(ellipses)} (mask {attrs.ellipsis_mask:#b})")
     new = [i for i in bits if attrs.new_axis_mask >> i & 1 and i not in ellipses]
+    if len(new) > MAX_RANK:
+        raise OpError(f"there can be at most {MAX_RANK} new axes, found {len(new)}")
     about = count - len(new) - len(ellipses)
     if about > rank:
         raise OpError(f"begin, end and strides are about {about} dimensions, found an operand with {rank}")

@@ -35,8 +35,8 @@ Shapes = Callable[[OpCall], tuple[tuple[int, ...], ...]]
 """Shapes of the results. Raises OpError on a misfit."""
 
 MOVER_TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC})
-_MAX_RANK = 64
-"""More dimensions than numpy has."""
+MAX_RANK = 32
+"""Dimensions that operands and results may have: half of what numpy can, since views take dimensions apart."""
 
 
 def stand_in(tensor: TensorType) -> Array:
@@ -57,7 +57,7 @@ def shapes_of(views: Views, data: int = 0) -> Shapes:
 
 
 def static_operand(call: OpCall, index: int) -> TensorType:
-    """The type of an operand that must have a known shape.
+    """The type of an operand that must have a known shape of at most MAX_RANK dimensions.
 
     Raises:
         OpError: it has not.
@@ -65,6 +65,8 @@ def static_operand(call: OpCall, index: int) -> TensorType:
     operand = call.operand(index)
     if not operand.is_static:
         raise OpError(f"the shape of operand {index} must be known, found {operand}")
+    if operand.rank > MAX_RANK:
+        raise OpError(f"operand {index} can have at most {MAX_RANK} dimensions, found {operand.rank}")
     return operand
 
 
@@ -76,9 +78,12 @@ def results_of(call: OpCall, shapes: Sequence[tuple[int, ...]]) -> tuple[TensorT
     """
     types = []
     for shape, declared in zip(shapes, call.results, strict=True):
-        nbytes = math.prod(shape) * declared.dtype.itemsize
-        if nbytes > MAX_NBYTES or len(shape) > _MAX_RANK:
+        # A dimension of 0 does not excuse the others: tables are made for each of them.
+        nbytes = math.prod(max(dim, 1) for dim in shape) * declared.dtype.itemsize
+        if nbytes > MAX_NBYTES:
             raise OpError(f"a result of shape {list(shape)} takes {nbytes} bytes; at most {MAX_NBYTES} are possible")
+        if len(shape) > MAX_RANK:
+            raise OpError(f"a result can have at most {MAX_RANK} dimensions, found {len(shape)}")
         types.append(TensorType(declared.dtype, shape, declared.quantization))
     return tuple(types)
 
