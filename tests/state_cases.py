@@ -18,6 +18,7 @@ from arenite.ir.model import Model
 from arenite.ir.opdef import OpCall
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
+from arenite.ops.lstm import LstmAttrs
 from arenite.ops.svdf import SvdfAttrs
 from weighted_cases import float32, int8_arrays, scales, zero_points
 
@@ -122,4 +123,40 @@ def svdf_cases(draw: st.DrawFn, biased: bool) -> Stateful:
         ),
         {0: data_q, 1: feature_q, 2: time_q, 3: bias_q},
         TensorType(DType.INT8, (batches, units), result_q),
+    )
+
+
+@st.composite
+def lstm_cases(draw: st.DrawFn) -> Stateful:
+    batches, steps = draw(st.sampled_from((1, 1, 2, 3))), draw(st.integers(1, 5))
+    inputs, units = draw(st.integers(1, 12)), draw(st.integers(1, 9))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    data_q = Quantization.per_tensor(draw(scales((-8, -3))), draw(zero_points()))
+    last_q = Quantization.per_tensor(
+        draw(st.sampled_from((1 / 128, float32(0.0078), float32(0.01)))), draw(zero_points())
+    )
+    cell_q = Quantization.per_tensor(2.0 ** -draw(st.integers(9, 14)))
+    quantizations = {0: data_q}
+    operands: list[Operand] = [None] * 23
+    for gate in range(4):
+        for index, width, scale in ((1 + gate, inputs, data_q.scale), (5 + gate, units, last_q.scale)):
+            # So that sums reach the ends of the gates' functions, or now and then beyond.
+            reach = draw(st.sampled_from((1.0, 1.0, 0.2, 8.0)))
+            q = Quantization.per_tensor(float32(reach / (scale * 64 * 64 * width**0.5)))
+            operands[index - 1], quantizations[index] = int8_arrays(draw, (units, width), low=-127), q
+        weight_q = quantizations[1 + gate]
+        quantizations[12 + gate] = Quantization.per_tensor(float32(data_q.scale * weight_q.scale))
+        operands[11 + gate] = rng.integers(-4000, 4000, units).astype(np.int32)
+    operands[17] = TensorType(DType.INT8, (batches, units), last_q)
+    operands[18] = TensorType(DType.INT16, (batches, units), cell_q)
+    time_major = draw(st.booleans())
+    leading = (steps, batches) if time_major else (batches, steps)
+    clip = draw(st.sampled_from((0.0, 10.0, 0.75)))
+    return Stateful(
+        "unidirectional_sequence_lstm",
+        LstmAttrs(cell_clip=clip, time_major=time_major),
+        int8_feeds(draw, (*leading, inputs), 4),
+        tuple(operands),
+        quantizations,
+        TensorType(DType.INT8, (*leading, units), last_q),
     )

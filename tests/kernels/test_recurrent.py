@@ -11,7 +11,7 @@ from arenite.interp.interpreter import initial_state
 from arenite.lower.kernel import Kernel, OperandRef, PreparedConstant, ResultRef
 from kernels.host import call as call_c
 from kernels.test_plain import takers
-from state_cases import AnyArray, Stateful, svdf_cases
+from state_cases import AnyArray, Stateful, lstm_cases, svdf_cases
 
 HOW = ["reference", pytest.param("gcc", marks=pytest.mark.gcc), pytest.param("clang", marks=pytest.mark.clang)]
 
@@ -64,3 +64,9 @@ def test_svdf(how: str, case: Stateful) -> None:
 @given(case=svdf_cases(biased=False))
 def test_svdf_without_bias(case: Stateful) -> None:
     agree(case, "reference")
+
+
+@pytest.mark.parametrize("how", HOW)
+@given(case=lstm_cases())
+def test_lstm(how: str, case: Stateful) -> None:
+    agree(case, how)

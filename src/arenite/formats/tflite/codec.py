@@ -82,6 +82,7 @@ class Codec:
         max_version: the newest operator version whose meaning ours covers.
         min_version: for writing.
         must_be_default: options that ours cannot express: the operator stays foreign when one is set.
+        has_intermediates: the operator has tensors for its own use, which do not change what is computed.
     """
 
     builtin: str
@@ -92,6 +93,7 @@ class Codec:
     max_version: int
     min_version: MinVersion
     must_be_default: tuple[str, ...] = ()
+    has_intermediates: bool = False
 
     def decode(self, options: Record) -> Attrs:
         """Attributes.

@@ -47,6 +47,7 @@ class OperatorFacts:
         has_options: whether it has a table of options; without one every option is the default.
         options: options without meaning for what Arenite computes, and their values.
         debug_metadata_index: as stored.
+        intermediates: name and type of each tensor that is for the operator's own use.
     """
 
     node: str
@@ -57,6 +58,7 @@ class OperatorFacts:
     has_options: bool = True
     options: tuple[tuple[str, AttrValue], ...] = ()
     debug_metadata_index: int = -1
+    intermediates: tuple[tuple[str | None, TensorType] | None, ...] = ()
 
 
 @dataclass(frozen=True)

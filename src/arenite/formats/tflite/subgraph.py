@@ -129,7 +129,7 @@ class SubgraphReader:
 
     def _obstacle(self, operator: Record, codec: Codec) -> str | None:
         """What keeps an operator from being the op of its codec."""
-        if len(operator.integers("intermediates")) > 0:
+        if len(operator.integers("intermediates")) > 0 and not codec.has_intermediates:
             return "intermediates"
         if any(operator.integers("mutating_variable_inputs")):
             return "mutating_variable_inputs"
@@ -254,6 +254,7 @@ class SubgraphReader:
             operator.has("builtin_options"),
             option_values(self._options(operator, codec), {name for m in codec.maps for name in m.options}),
             operator.integer("debug_metadata_index"),
+            tuple(self._intermediate(index) for index in operator.integers("intermediates")),
         )
 
     def _meaning(self, number: int, operator: Record) -> tuple[str, Attrs]:

@@ -189,9 +189,11 @@ class SubgraphWriter:
             options = Record(table, kept | codec.encode(table, node.attrs))
         version = codec.min_version(OpCall.of(node)) if facts is None else facts.version
         builtin = self._schema.enums["BuiltinOperator"].value(codec.builtin)
+        intermediates = [] if facts is None else [self._intermediate(item) for item in facts.intermediates]
         return {
             "opcode_index": self._codes.index(builtin, None, version),
             "builtin_options": options,
+            "intermediates": np.array(intermediates, np.int32) if intermediates else None,
             "debug_metadata_index": -1 if facts is None else facts.debug_metadata_index,
         }
 
