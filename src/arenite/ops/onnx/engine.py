@@ -29,6 +29,8 @@ _HEAVY = frozenset(
     {"Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "QLinearConv", "ConvInteger", "DeformConv", "Resize"}
 )
 _HEAVY_NELEM = 1 << 12
+_NOT_IMPLEMENTED = "No registered implementation"
+"""What onnx.reference says of an operator that it lacks."""
 _IR_VERSION = 10
 _MISFITS = (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError)
 """What numpy raises on operands that its functions cannot take."""
@@ -150,16 +152,15 @@ class Engine:
         return self._kernels
 
     def _by_others(self, task: "_Task") -> tuple[Array, ...]:
-        engines = [self._by_reference, self._by_onnxruntime] if has_onnxruntime() else [self._by_reference]
-        if split_op(task.op)[0] not in ("", "ai.onnx.ml") and task.op not in self._registry.functions:
-            engines.reverse()
-        problems = []
-        for engine in engines:
-            try:
-                return engine(task)
-            except OpError as error:
-                problems.append(str(error))
-        raise OpError("; ".join(problems))
+        """By onnx.reference what it has, else by onnxruntime, which a damaged node can make crash."""
+        if split_op(task.op)[0] == "com.microsoft" and task.op not in self._registry.functions and has_onnxruntime():
+            return self._by_onnxruntime(task)
+        try:
+            return self._by_reference(task)
+        except OpError as error:
+            if _NOT_IMPLEMENTED in str(error) and has_onnxruntime():
+                return self._by_onnxruntime(task)
+            raise
 
     # Other engines
 
@@ -285,7 +286,7 @@ def _write_region(graph: Graph) -> GraphProto:
 
 def _kind(value: object) -> object:
     if isinstance(value, (np.ndarray, np.generic)):
-        return value.dtype.name, value.ndim
+        return value.dtype.name, value.shape
     return tuple(map(_kind, value)) if isinstance(value, list) else value is None
 
 
@@ -295,8 +296,8 @@ def _info(name: str, value: object) -> ValueInfoProto:
         info.type.tensor_type.elem_type = NUMBERS[DType.of(value.dtype)]
         shape = info.type.tensor_type.shape
         shape.SetInParent()
-        for _ in range(value.ndim):
-            shape.dim.add()
+        for size in value.shape:
+            shape.dim.add(dim_value=size)
     elif isinstance(value, list):
         tensor = info.type.sequence_type.elem_type.tensor_type
         tensor.elem_type = NUMBERS[DType.of(value[0].dtype)] if value and isinstance(value[0], np.ndarray) else 1

@@ -407,6 +407,7 @@ KERNELS: Kernels = {
     "Pad": _pad,
     "Range": _range,
     "Reshape": _reshape,
+    "Scatter": _scatter_elements,
     "ScatterElements": _scatter_elements,
     "ScatterND": _scatter_nd,
     "Shape": _shape,
