@@ -12,7 +12,8 @@ from arenite.lower.common import Arguments, Filled, Given, Params, array, intege
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind
 from arenite.ops.constraints import per_tensor
-from arenite.ops.gates import sigmoid_16, sigmoid_points, tanh_16
+from arenite.ops.gates import sigmoid_16, tanh_16
+from arenite.ops.interpolated import sigmoid_table
 from arenite.ops.lstm import (
     CELL_STATE,
     INPUT,
@@ -88,7 +89,7 @@ def _prepare(call: OpCall) -> tuple[Prepared, ...]:
         "biases": _folded(_stacked(call, bias_of), zero_point, new),
         "recurrent_weights": _weights(old),
         "recurrent_biases": _folded(np.zeros((sizes.units, 4), np.int32), kept, old),
-        "points": PreparedConstant(sigmoid_points(), ConstantKind.TABLE),
+        "points": PreparedConstant(sigmoid_table().astype(np.uint16), ConstantKind.TABLE),
         "output_state": OperandRef(OUTPUT_STATE),
         "cell_state": OperandRef(CELL_STATE),
         "output": ResultRef(),

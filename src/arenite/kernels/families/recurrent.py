@@ -51,7 +51,7 @@ LSTM_S8 = KernelInfo(
         Argument("cell_state", "int16_t", Role.STATE),
         Argument("output", "int8_t", Role.OUTPUT),
     ),
-    headers=(*_HEADERS, "arenite_gates.h"),
+    headers=(*_HEADERS, "arenite_gates.h", "arenite_sigmoid_s16.h"),
 )
 
 ASSIGN = KernelInfo(
