@@ -12,7 +12,7 @@ from arenite.driver.arrays import PortSpec, load_feeds, port_keys
 from arenite.driver.build import build
 from arenite.driver.load import load_model, port_names, registry_for
 from arenite.driver.options import CompileOptions
-from arenite.interp.interpreter import Interpreter
+from arenite.interp import interpreter_for
 from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
 from arenite.ir.types import TensorType
@@ -151,7 +151,7 @@ class _Run:
 
 
 def _run(model: Model, feeds: Sequence[Sequence[Array]]) -> _Run:
-    interpreter = Interpreter(model.graph, registry_for(model))
+    interpreter = interpreter_for(model.graph, registry_for(model))
     types = {value.name: value.type for value in model.graph.values()}
     outputs, values = [], []
     for feed in feeds:

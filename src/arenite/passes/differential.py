@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from arenite._base.errors import DataError, ModelError, SelfCheckError
 from arenite._base.remarks import Reason, Remark, RemarkKind
+from arenite.interp import interpreter_for
 from arenite.interp.inputs import Inputs
-from arenite.interp.interpreter import Interpreter
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.types import Quantization, TensorType
@@ -90,7 +90,7 @@ class Differential(Instrument):
             return
         feeds = [_requantized(feed, original, step.graph) for feed in self._feeds]
         try:
-            interpreter = Interpreter(step.graph, step.context.registry)
+            interpreter = interpreter_for(step.graph, step.context.registry)
             after = [interpreter.run(feed.arrays) for feed in feeds]
         except (ModelError, DataError) as error:
             raise SelfCheckError(f"pass '{step.spec.name}' made a graph that cannot be run: {error}") from error
@@ -110,7 +110,7 @@ class Differential(Instrument):
 
     def _run_original(self, original: Graph, step: Step) -> list[list[Array]] | None:
         try:
-            interpreter = Interpreter(original, step.context.registry)
+            interpreter = interpreter_for(original, step.context.registry)
             return [interpreter.run(feed.arrays) for feed in self._feeds]
         except (ModelError, DataError) as error:
             if not self._told:
@@ -168,7 +168,7 @@ def _difference(reference: Array, found: Array) -> str:
 def _first_divergence(original: Graph, step: Step, feeds_before: Sequence[Feed], feeds_after: Sequence[Feed]) -> str:
     """The first computed value that both graphs have, by name, and that differs, as the end of a sentence."""
     registry, equivalence = step.context.registry, step.spec.equivalence
-    one, other = Interpreter(original, registry), Interpreter(step.graph, registry)
+    one, other = interpreter_for(original, registry), interpreter_for(step.graph, registry)
     for before, after in zip(feeds_before[:-1], feeds_after[:-1], strict=True):
         one.run(before.arrays)
         other.run(after.arrays)

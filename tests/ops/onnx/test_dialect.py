@@ -58,6 +58,12 @@ def test_traits(op: str, traits: set[Trait]) -> None:
     assert OnnxRegistry({"": 17})[f"onnx.{op}"].traits == traits
 
 
+@pytest.mark.parametrize("opset", [-1, 0, 2**31, 2**62])
+def test_absurd_opsets(opset: int) -> None:
+    assert ("onnx.Relu" in OnnxRegistry({"": opset})) is True
+    assert "onnx.NoSuch" not in OnnxRegistry({"": opset})
+
+
 def test_dropout_before_training_mode_does_nothing_at_random() -> None:
     assert OnnxRegistry({"": 10})["onnx.Dropout"].is_foldable
 

@@ -100,9 +100,9 @@ class OnnxRegistry(Registry):
     def schema(self, op: str) -> defs.OpSchema | None:
         """The schema of an op in the model's opset; None when ONNX has none."""
         domain, operator = split_op(op)
-        version = self.opsets.get(domain)
+        version = min(max(self.opset(domain), 1), _NEWEST)
         try:
-            return defs.get_schema(operator, version if version is not None else 1, domain)
+            return defs.get_schema(operator, version, domain)
         except defs.SchemaError:
             return None
 
@@ -190,6 +190,7 @@ class _Facts:
 
 
 _PURE = frozenset({Trait.PURE, Trait.DETERMINISTIC})
+_NEWEST = 2**31 - 1
 _MANY = (0, 2**31)
 _ANY = (Operand("operands", optional=True, variadic=True),)
 
