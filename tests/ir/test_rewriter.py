@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph
 from arenite.ir.rewriter import Rewriter
+from arenite.ir.types import TensorType
 from arenite.ir.verifier import verify
 from ir.support import REGISTRY, f32
 
@@ -89,3 +91,27 @@ def test_insert_and_move() -> None:
     rewriter.move_before(new, c)
     assert verify(graph, REGISTRY) == []
     assert [node.name for node in graph.nodes] == ["a", "a_1", "c"]
+
+
+def test_an_output_keeps_the_type_that_it_is_declared_with() -> None:
+    b = GraphBuilder()
+    x = b.input("x", TensorType(DType.FLOAT32, (2, 3)))
+    unknown = b.node("first", [x], [TensorType(DType.OPAQUE, None)])
+    node = b.node("second", [unknown.result], [TensorType(DType.FLOAT32, ("N", 3))])
+    graph = b.output(node.result)
+    Rewriter(graph).replace(node, [unknown.result])
+    assert graph.outputs[0] is unknown.result
+    assert unknown.result.type == TensorType(DType.FLOAT32, ("N", 3))
+
+
+def test_an_operand_may_be_appended() -> None:
+    b = GraphBuilder()
+    x = b.input("x", TensorType(DType.FLOAT32, (2,)))
+    node = b.node("op", [x], [x.type])
+    graph = b.output(node.result)
+    bias = b.constant("bias", np.zeros(2, np.float32))
+    Rewriter(graph).set_operand(node, 1, bias)
+    assert node.operands == (x, bias)
+    assert [use.index for use in bias.uses] == [1]
+    with pytest.raises(IndexError):
+        Rewriter(graph).set_operand(node, 3, bias)

@@ -113,7 +113,7 @@ class Rewriter:
         )
 
     def replace_value(self, old: Value, new: Value, *, take_name: bool = False) -> None:
-        """Let every reader of `old`, and the graph's outputs, read `new`. A graph output keeps its name.
+        """Let every reader of `old`, and the graph's outputs, read `new`. An output keeps its name and declared type.
 
         Args:
             old: the value to replace.
@@ -127,6 +127,8 @@ class Rewriter:
             raise ValueError(f"output %{old.name} would lose its name to %{new.name}")
         if take_name or (old in self.graph.outputs and not self._is_nested):
             self.swap_names(old, new)
+        if old.output_of and not new.is_constant and new.type.quantization is old.type.quantization is None:
+            new.type = old.type
         for use in old.uses:
             self.graph._set_operand(use.node, use.index, new)
         for graph in old.output_of:
