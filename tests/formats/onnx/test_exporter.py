@@ -1,5 +1,7 @@
 """What an .onnx file says comes out again."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -213,3 +215,27 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path) -> None:
         export_model(model, target / "o.onnx")
     assert {path.name for path in target.iterdir()} <= {"o.onnx", "o.onnx.data"}
     assert not list(target.glob(".*"))
+
+
+@pytest.mark.slow
+def test_large_external_data_stays_outside_memory(tmp_path: Path) -> None:
+    each, count = 32 << 20, 5
+    with (tmp_path / "w.bin").open("wb") as file:
+        file.truncate(each * 4 * count)
+    nodes = [node("Add", [f"v{i}", f"w{i}"], [f"v{i + 1}"]) for i in range(count)]
+    proto = model_of(nodes, {"v0": [each]}, [f"v{count}"])
+    for i in range(count):
+        tensor = proto.graph.initializer.add(name=f"w{i}", data_type=TensorProto.FLOAT, dims=[each], data_location=1)
+        for key, value in (("location", "w.bin"), ("offset", str(i * each * 4)), ("length", str(each * 4))):
+            tensor.external_data.add(key=key, value=value)
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
+    code = (
+        "import resource, sys\n"
+        "from arenite.formats.onnx import export_model, import_model\n"
+        "export_model(import_model(sys.argv[1], 'm'), sys.argv[2])\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    arguments = [sys.executable, "-c", code, str(tmp_path / "m.onnx"), str(tmp_path / "o.onnx")]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert (tmp_path / "o.onnx.data").stat().st_size == each * 4 * count
+    assert int(done.stdout) < 200 * 1024
