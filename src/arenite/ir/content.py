@@ -6,8 +6,10 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite.ir.graph import Array
+from arenite.ir.mapped import drop_pages
 
 HASH_PREFIX = "sha256:"
+_PIECE_NBYTES = 1 << 24
 
 
 def content_hash(array: Array) -> str:
@@ -23,7 +25,11 @@ def content_hash(array: Array) -> str:
             digest.update(data)
     else:
         # Through uint8, since ml_dtypes' arrays have no buffer interface.
-        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        for start in range(0, len(data), _PIECE_NBYTES):
+            piece = data[start : start + _PIECE_NBYTES]
+            digest.update(piece.data)
+            drop_pages(piece)
     return HASH_PREFIX + digest.hexdigest()
 
 
