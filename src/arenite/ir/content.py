@@ -25,9 +25,9 @@ def content_hash(array: Array) -> str:
             digest.update(data)
     else:
         # Through uint8, since ml_dtypes' arrays have no buffer interface.
-        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        for start in range(0, len(data), _PIECE_NBYTES):
-            piece = data[start : start + _PIECE_NBYTES]
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        for start in range(0, len(raw), _PIECE_NBYTES):
+            piece = raw[start : start + _PIECE_NBYTES]
             digest.update(piece.data)
             drop_pages(piece)
     return HASH_PREFIX + digest.hexdigest()

@@ -130,8 +130,8 @@ def name_text(name: str) -> str:
 
 
 def word_text(word: str) -> str:
-    """An op's or symbol's name, quoted unless it is a (dotted) word."""
-    return word if _PLAIN_WORD.fullmatch(word) else quote(word)
+    """An op's or symbol's name, quoted unless it is a (dotted) word that is no number's."""
+    return word if _PLAIN_WORD.fullmatch(word) and word not in ("inf", "nan") else quote(word)
 
 
 def _dim_text(dim: Dim) -> str:
