@@ -30,7 +30,7 @@ INLINE_NELEM = 16
 """Constants of up to so many elements, and per-channel quantizations of up to so many channels, are written out."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_./;\-]+")
-_PLAIN_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
+_PLAIN_WORD = re.compile(r"(?!(?:inf|nan)(?:\.|$))[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*")
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def name_text(name: str) -> str:
 
 def word_text(word: str) -> str:
     """An op's or symbol's name, quoted unless it is a (dotted) word that is no number's."""
-    return word if _PLAIN_WORD.fullmatch(word) and word not in ("inf", "nan") else quote(word)
+    return word if _PLAIN_WORD.fullmatch(word) else quote(word)
 
 
 def _dim_text(dim: Dim) -> str:
