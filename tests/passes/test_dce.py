@@ -66,9 +66,8 @@ def nested(inner_op: str, *, dead: bool) -> Graph:
 
 def test_values_that_nested_graphs_read_are_live() -> None:
     graph = nested("t.neg", dead=False)
-    found = verdicts(DeadCodeElimination(), graph, REGISTRY)
-    assert found == {"dead": ["passed dead"], "captured": ["passed dead"]}
-    assert [node.name for node in graph.nodes] == ["outer"]
+    assert verdicts(DeadCodeElimination(), graph, REGISTRY) == {}
+    assert len(graph) == 2
 
 
 def test_dead_nested_nodes_go_and_so_does_what_only_they_read() -> None:
@@ -79,8 +78,9 @@ def test_dead_nested_nodes_go_and_so_does_what_only_they_read() -> None:
     inner.node("t.neg", [captured.result], [f32(2)], name="dead")
     inner.output(inner.node("t.neg", [x], [f32(2)], name="deep").result)
     graph = b.output(b.node("t.neg", [x], [f32(2)], name="outer", regions=[inner.graph]).result)
-    assert verdicts(DeadCodeElimination(), graph, REGISTRY) == {}
-    assert len(graph) == 2
+    found = verdicts(DeadCodeElimination(), graph, REGISTRY)
+    assert found == {"dead": ["passed dead"], "captured": ["passed dead"]}
+    assert [node.name for node in graph.nodes] == ["outer"]
 
 
 def test_a_dead_node_goes_with_its_nested_graphs() -> None:

@@ -92,15 +92,15 @@ def _key(node: Node, work: Work) -> Hashable:
         operands[:2] = sorted(operands[:2])
     # What a file declares of a result says nothing in the onnx dialect, where operands and attributes decide.
     declared = None if is_onnx(node.op) else tuple(value.type for value in node.results)
-    regions = tuple(map(id, node.regions))
-    return node.op, tuple(operands), attrs_text(node.attrs), declared, len(node.results), regions
+    return node.op, tuple(operands), attrs_text(node.attrs), declared, len(node.results)
 
 
 def _merge_nodes(node: Node, twin: Node, work: Work) -> None:
     candidate = work.consider(node)
     definition = work.registry.get(node.op)
     stateful = any(value.is_variable for value in node.present_operands)
-    if definition is None or stateful or not node.results or why_impure(node, work.registry) is not None:
+    changes = definition is None or stateful or why_impure(node, work.registry) is not None
+    if changes or node.regions or not node.results:
         candidate.missed(NOT_REPEATABLE, other=twin.name, op=node.op)
     elif not all(map(work.rewriter.may_replace, node.results, twin.results)):
         candidate.missed(BOTH_OUTPUTS, other=twin.name)

@@ -6,7 +6,7 @@ from arenite._base.dtypes import DType
 from arenite.ir.opdef import OpError
 from arenite.ops.onnx.tensors import DTYPES
 from arenite.passes.onnx.expr import Expr, Poly, add, divide_exactly, floordiv, higher, lower, mul, sub
-from arenite.passes.onnx.facts import MAX_ELEMENTS, Asked, Elements, Fact, Infer, Shape
+from arenite.passes.onnx.fact import MAX_ELEMENTS, Asked, Elements, Fact, Infer, Shape
 from arenite.passes.onnx.shapes import broadcast
 
 Scalar = Callable[..., Expr | None]
@@ -116,8 +116,19 @@ def _divide(a: Expr, b: Expr) -> Expr | None:
     return divide_exactly(a, b) if isinstance(b, int) else None
 
 
-def _mod(a: Expr, b: Expr) -> Expr | None:
+def _mod(asked: Asked) -> list[Fact]:
+    """The remainder has the sign of the divisor; with `fmod`, that of the dividend."""
+    return arithmetic(_fmod if asked.attrs.integer("fmod", 0) else _floor_mod)(asked)
+
+
+def _floor_mod(a: Expr, b: Expr) -> Expr | None:
     return a % b if isinstance(a, int) and isinstance(b, int) and b else None
+
+
+def _fmod(a: Expr, b: Expr) -> Expr | None:
+    if not (isinstance(a, int) and isinstance(b, int) and b):
+        return None
+    return abs(a) % abs(b) * (1 if a >= 0 else -1)
 
 
 def _power(a: Expr, b: Expr) -> Expr | None:
@@ -264,7 +275,7 @@ RULES: dict[str, Infer] = {
     "Sub": arithmetic(sub),
     "Mul": arithmetic(mul),
     "Div": arithmetic(_divide),
-    "Mod": arithmetic(_mod),
+    "Mod": _mod,
     "Pow": arithmetic(_power),
     "Min": arithmetic(lambda *items: _all(lower, items)),
     "Max": arithmetic(lambda *items: _all(higher, items)),
