@@ -212,3 +212,41 @@ def fits(case: Case) -> bool:
         )
     except OpError:
         return False
+
+
+def unsigned(case: Case, weight_zero_point: int) -> Case:
+    """The case in TFLite's first quantization: uint8, weights per tensor and of any zero point, always a bias."""
+
+    def shifted(quantization: Quantization | None) -> Quantization:
+        assert quantization is not None
+        return Quantization.per_tensor(quantization.scale, quantization.zero_point + 128)
+
+    def stored(array: AnyArray) -> AnyArray:
+        return (array.astype(np.int16) + 128).astype(np.uint8)
+
+    assert case.weight_quantization is not None
+    channels = case.weight.shape[3 if case.op == "depthwise_conv2d" else 0]
+    return replace(
+        case,
+        data=stored(case.data),
+        weight=stored(case.weight),
+        bias=np.zeros(channels, np.int32) if case.bias is None else case.bias,
+        data_quantization=shifted(case.data_quantization),
+        weight_quantization=Quantization.per_tensor(case.weight_quantization.scales[0], weight_zero_point),
+        result_quantization=shifted(case.result_quantization),
+    )
+
+
+def sixteen(case: Case, bias_dtype: type[np.signedinteger]) -> Case:
+    """The case with 16-bit activations, whose zero points are 0."""
+    assert case.data_quantization is not None
+    assert case.result_quantization is not None
+    rng = np.random.default_rng(int(case.data.astype(np.int64).sum()) % 2**32)
+    data = case.data.astype(np.int16) * 256 + rng.integers(0, 256, case.data.shape).astype(np.int16)
+    return replace(
+        case,
+        data=data,
+        bias=None if case.bias is None else case.bias.astype(bias_dtype),
+        data_quantization=Quantization.per_tensor(float(np.float32(case.data_quantization.scale / 256))),
+        result_quantization=Quantization.per_tensor(float(np.float32(case.result_quantization.scale / 256))),
+    )

@@ -16,7 +16,7 @@ from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
 from arenite.ops.dense import FullyConnectedAttrs
 from arenite.ops.weighted import exact_product
 from oracle import run_litert, run_wheel
-from weighted_cases import AnyArray, Case, conv_cases, dense_cases, depthwise_cases, fits
+from weighted_cases import Case, conv_cases, dense_cases, depthwise_cases, fits, sixteen, unsigned
 
 ANY_CASE = st.one_of(conv_cases(), depthwise_cases(), dense_cases())
 
@@ -179,29 +179,6 @@ def _result_type(case: Case) -> TensorType:
     return TensorType(DType.INT8, (1, 2), case.result_quantization)
 
 
-def _unsigned(case: Case, weight_zero_point: int) -> Case:
-    """The case in TFLite's first quantization: uint8, weights per tensor and of any zero point, always a bias."""
-
-    def shifted(quantization: Quantization | None) -> Quantization:
-        assert quantization is not None
-        return Quantization.per_tensor(quantization.scale, quantization.zero_point + 128)
-
-    def stored(array: AnyArray) -> AnyArray:
-        return (array.astype(np.int16) + 128).astype(np.uint8)
-
-    assert case.weight_quantization is not None
-    channels = case.weight.shape[3 if case.op == "depthwise_conv2d" else 0]
-    return replace(
-        case,
-        data=stored(case.data),
-        weight=stored(case.weight),
-        bias=np.zeros(channels, np.int32) if case.bias is None else case.bias,
-        data_quantization=shifted(case.data_quantization),
-        weight_quantization=Quantization.per_tensor(case.weight_quantization.scales[0], weight_zero_point),
-        result_quantization=shifted(case.result_quantization),
-    )
-
-
 @pytest.mark.litert
 @given(
     case=st.one_of(conv_cases(grouped=False), depthwise_cases(), dense_cases()),
@@ -209,7 +186,7 @@ def _unsigned(case: Case, weight_zero_point: int) -> Case:
 )
 def test_unsigned_meaning_is_litert_s(case: Case, weight_zero_point: int) -> None:
     # TFLite-Micro does not run uint8; LiteRT's reference kernels do.
-    case = _unsigned(case, weight_zero_point)
+    case = unsigned(case, weight_zero_point)
     assume(fits(case))
     ((expected,),) = run_litert(export_model(case.model()), [[case.data]])
     np.testing.assert_array_equal(case.evaluate(), expected)
@@ -228,31 +205,16 @@ def test_the_precision_of_unsigned_multipliers_is_litert_s(op: str) -> None:
         weight_quantization=Quantization.per_tensor(weight),
         result_quantization=Quantization.per_tensor(result),
     )
-    case = _unsigned(case, 128)
+    case = unsigned(case, 128)
     ((expected,),) = run_litert(export_model(case.model()), [[case.data]])
     np.testing.assert_array_equal(case.evaluate(), expected)
-
-
-def _sixteen(case: Case, bias_dtype: type[np.signedinteger]) -> Case:
-    """The case with 16-bit activations, whose zero points are 0."""
-    assert case.data_quantization is not None
-    assert case.result_quantization is not None
-    rng = np.random.default_rng(int(case.data.astype(np.int64).sum()) % 2**32)
-    data = case.data.astype(np.int16) * 256 + rng.integers(0, 256, case.data.shape).astype(np.int16)
-    return replace(
-        case,
-        data=data,
-        bias=None if case.bias is None else case.bias.astype(bias_dtype),
-        data_quantization=Quantization.per_tensor(float(np.float32(case.data_quantization.scale / 256))),
-        result_quantization=Quantization.per_tensor(float(np.float32(case.result_quantization.scale / 256))),
-    )
 
 
 @pytest.mark.wheel
 @pytest.mark.parametrize("bias_dtype", [np.int32, np.int64])
 @given(case=ANY_CASE)
 def test_sixteen_bit_activations_are_the_oracles(bias_dtype: type[np.signedinteger], case: Case) -> None:
-    case = _sixteen(case, bias_dtype)
+    case = sixteen(case, bias_dtype)
     assume(fits(case))
     ((expected,),) = run_wheel(export_model(case.model()), [[case.data]], arena_nbytes=1 << 20)
     np.testing.assert_array_equal(case.evaluate(), expected)

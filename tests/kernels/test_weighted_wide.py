@@ -1,0 +1,81 @@
+"""16-bit activations and uint8: C, its numpy reference and the op's meaning agree."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from arenite.ir.types import Quantization
+from arenite.lower.weighted_wide import KERNELS
+from arenite.ops.dense import FullyConnectedAttrs
+from kernels.host import call
+from kernels.test_weighted import bound
+from weighted_cases import Case, conv_cases, dense_cases, depthwise_cases, fits, sixteen, unsigned
+
+HOW = ["reference", pytest.param("gcc", marks=pytest.mark.gcc), pytest.param("clang", marks=pytest.mark.clang)]
+ANY_CASE = st.one_of(conv_cases(), depthwise_cases(), dense_cases())
+
+
+@st.composite
+def wide_cases(draw: st.DrawFn) -> Case:
+    """int16 with either bias, none, or uint8 with weights of any zero point."""
+    kind = draw(st.sampled_from((np.int32, np.int64, np.uint8)))
+    if kind is np.uint8:
+        # Groups on uint8 are not in the oracle, and not in what the op means.
+        case = draw(st.one_of(conv_cases(grouped=False), depthwise_cases(), dense_cases()))
+        return unsigned(case, draw(st.one_of(st.sampled_from((0, 128, 255)), st.integers(0, 255))))
+    return sixteen(draw(ANY_CASE), np.int32 if kind is np.int32 else np.int64)
+
+
+def agree(case: Case, how: str) -> None:
+    assume(fits(case))
+    node = case.call()
+    (kernel,) = (k for k in KERNELS if k.op == case.op and all(c.holds(node) is True for c in k.constraints))
+    (prepared,) = kernel.prepare(node)
+    arrays = bound(kernel, prepared, case, 1)
+    if how == "reference":
+        kernel.reference(prepared.params, arrays)
+    else:
+        call(kernel.info, prepared.params, arrays, how)
+    np.testing.assert_array_equal(np.asarray(arrays["output"]), case.evaluate().reshape(-1))
+
+
+@pytest.mark.parametrize("how", HOW)
+@given(case=wide_cases())
+def test_kernels_do_what_the_op_means(how: str, case: Case) -> None:
+    agree(case, how)
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_sums_that_leave_32_bits(how: str, outputs: int) -> None:
+    case = sixteen(_long(outputs), np.int64)
+    node = case.call()
+    (kernel,) = (k for k in KERNELS if k.op == case.op and all(c.holds(node) is True for c in k.constraints))
+    assert kernel.prepare(node)[0].params["wide"] == 1
+    agree(case, how)
+
+
+def _long(outputs: int) -> Case:
+    data, weight = np.full((1, 1200), -128, np.int8), np.full((outputs, 1200), -127, np.int8)
+    q = Quantization.per_tensor(0.5)
+    result = Quantization.per_tensor(2.0**23)
+    return Case("fully_connected", FullyConnectedAttrs(), data, weight, None, q, q, result)
+
+
+def test_the_cases_reach_every_kernel_both_roundings_and_widths() -> None:
+    counts: Counter[str] = Counter()
+
+    @given(case=wide_cases())
+    def count(case: Case) -> None:
+        assume(fits(case))
+        bias = None if case.bias is None else case.bias.dtype
+        counts[f"{case.op} {case.data.dtype} {bias}"] += 1
+
+    for _ in range(4):
+        count()
+    wanted = {f"{op} uint8 int32" for op in ("conv2d", "depthwise_conv2d", "fully_connected")}
+    wanted |= {f"{op} int16 int64" for op in ("conv2d", "depthwise_conv2d", "fully_connected")}
+    assert wanted <= set(counts), counts
