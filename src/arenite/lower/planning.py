@@ -55,7 +55,8 @@ class Plan:
         for index, step in enumerate(self.steps):
             left = self.arena_nbytes - int(live[index])
             free[step.node] = min(left, free.get(step.node, left))
-        return free
+        # A node whose results have no elements makes no call.
+        return {node: free.get(node, 0) for node in self.choices}
 
 
 def make_plan(
