@@ -25,7 +25,7 @@ WILD = st.one_of(st.integers(-3, 7), st.sampled_from((-(2**31), 2**31 - 1, 2**20
 
 def damaged(draw: st.DrawFn, array: AnyArray) -> AnyArray:
     """Other numbers, or another shape."""
-    found = array.copy().reshape(-1)
+    found: AnyArray = array.copy().reshape(-1)
     for index in draw(st.lists(st.integers(0, max(found.size - 1, 0)), max_size=2)) if found.size else ():
         found[index] = draw(WILD)
     found = found.reshape(array.shape)
