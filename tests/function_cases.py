@@ -139,7 +139,7 @@ def plain_int32_cases(draw: st.DrawFn, op: str) -> Plain:
     activations = (Activation.NONE,) if op == "add" else ACTIVATIONS
     attrs = {} if op == "squared_difference" else {"attrs": ArithmeticAttrs(draw(st.sampled_from(activations)))}
     if op == "div":
-        # x / 0 and -2**31 / -1 stop TFLite-Micro.
+        # x / 0 fails in TFLite-Micro, and -2**31 / -1 stops the process.
         b = np.where((b == 0) | (b == -1), 7, b).astype(np.int32)
     return Plain(op, (a, b), (None,) * 3, DType.INT32, **attrs)
 

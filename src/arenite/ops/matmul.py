@@ -35,6 +35,8 @@ from arenite.ops.constraints import (
 )
 
 LARGEST_RANK = 5
+INT16_LIMIT_NELEM = 2**16
+"""Most products of int16 in one sum, so that it has 47 bits, as its scaling asks."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,14 @@ def _narrow_shift(call: OpCall) -> bool | str:
     return shift < 8 or f"a factor of 2**{shift}"
 
 
+def _sums_fit(call: OpCall) -> bool | str:
+    operand = call.operand(0)
+    if operand.dtype is not DType.INT16 or not operand.is_static or operand.rank < 2:
+        return True
+    depth = operand.dims[-2 if matmul_attrs(call).adj_x else -1]
+    return depth <= INT16_LIMIT_NELEM or f"{depth}"
+
+
 OPS: tuple[OpDef, ...] = (
     OpDef(
         name="batch_matmul",
@@ -155,6 +165,7 @@ OPS: tuple[OpDef, ...] = (
             QUANTIZED_PER_TENSOR,
             INT16_SYMMETRIC,
             Constraint("int16 sums are scaled by less than 2**7", _narrow_shift),
+            Constraint(f"an int16 sum is of at most {INT16_LIMIT_NELEM} products", _sums_fit),
         ),
     ),
 )

@@ -240,8 +240,13 @@ OPS: tuple[OpDef, ...] = (
             _clamp_quantized(low, 1),
             signatures(_FLOAT, _INT8),
             *_STORED,
+            traits=traits,
         )
-        for name, low in (("relu_n1_to_1", -1), ("relu_0_to_1", 0))
+        # A fused activation limits to [-1, 1], but never to [0, 1].
+        for name, low, traits in (
+            ("relu_n1_to_1", -1, _FUNCTION | {Trait.ACTIVATION}),
+            ("relu_0_to_1", 0, _FUNCTION),
+        )
     ),
     _function(
         "leaky_relu",

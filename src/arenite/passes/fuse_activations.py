@@ -26,7 +26,9 @@ NOT_MERGEABLE = Reason(
     "not-mergeable", "'{into}' has the activation {has} already, and no single activation does what {both} do together"
 )
 
-FUSABLE = frozenset({"conv2d", "depthwise_conv2d", "fully_connected", "add", "mul", "average_pool2d", "max_pool2d"})
+FUSABLE = frozenset(
+    {"conv2d", "depthwise_conv2d", "fully_connected", "add", "sub", "mul", "div", "average_pool2d", "max_pool2d"}
+)
 """Ops with an activation that their kernels compute. TFLite-Micro's concatenation has the attribute, and refuses it."""
 
 

@@ -36,7 +36,7 @@ ARENITE_INLINE int32_t arenite_sigmoid_s16_tangent(const uint16_t *table, int32_
 /* Logistic function or hyperbolic tangent, interpolated between 256 points. May run in place. */
 ARENITE_INLINE void arenite_sigmoid_s16(const arenite_sigmoid_s16_params *params, const int16_t *input,
                                         const uint16_t *table, int16_t *output) {
-    const int32_t half = params->right > 0 ? (1 << params->right) >> 1 : 0;
+    const int32_t half = params->right > 0 ? 1 << (params->right - 1) : 0;
     for (int32_t i = 0; i < params->nelem; ++i) {
         const int32_t x = (input[i] * params->multiplier + half) >> params->right;
         output[i] = (int16_t)(params->tangent ? arenite_sigmoid_s16_tangent(table, x)
