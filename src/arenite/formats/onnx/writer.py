@@ -123,7 +123,10 @@ class GraphWriter:
         values = [*self._scopes.held(self._graph), *(v for node in self._graph.nodes for v in node.results)]
         for value in values:
             if value not in ends and value.name in self._facts.declared:
-                self._proto.value_info.append(self._info(value))
+                info = self._info(value)
+                # A value that took another one's name may be of no known type, of which there is nothing to declare.
+                if info.HasField("type"):
+                    self._proto.value_info.append(info)
 
     # Nodes
 
