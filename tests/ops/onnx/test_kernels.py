@@ -268,6 +268,17 @@ def test_conv(padding: dict[str, Any], group: int, slide: dict[str, Any]) -> Non
         check("Conv", [IMAGE, w], {"group": group, "dilations": [2, 1], **padding, **slide})
 
 
+@pytest.mark.parametrize("group", [1, 2, 4])
+@pytest.mark.parametrize(
+    "slide", [{}, {"strides": [2, 3], "output_padding": [1, 2]}, {"dilations": [2, 1], "pads": [1, 0, 2, 1]}]
+)
+def test_transposed_conv(group: int, slide: dict[str, Any]) -> None:
+    w = RNG.standard_normal((4, 2, 3, 2)).astype(np.float32)
+    bias = RNG.standard_normal(2 * group).astype(np.float32)
+    check("ConvTranspose", [IMAGE, w, bias], {"group": group, **slide})
+    check("ConvTranspose", [IMAGE[:, :, 0], w[:, :, 0]], {"strides": [2], "group": group})
+
+
 def test_conv_in_one_and_three_dimensions() -> None:
     check("Conv", [IMAGE[0], RNG.standard_normal((5, 7, 3)).astype(np.float32)], {"pads": [1, 1]})
     check("Conv", [IMAGE[None], RNG.standard_normal((2, 1, 2, 3, 2)).astype(np.float32)], {})

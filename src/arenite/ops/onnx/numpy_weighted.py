@@ -138,6 +138,43 @@ def _conv(call: Invocation, operands: Sequence[Array | None]) -> Array:
     return np.asarray(y).astype(x.dtype, copy=False)
 
 
+def _conv_transpose(call: Invocation, operands: Sequence[Array | None]) -> Array:
+    x, w, bias = required(operands, 0, "X"), required(operands, 1, "W"), optional(operands, 2)
+    group, rank = call.attrs.integer("group", 1), x.ndim - 2
+    if call.attrs.integers("output_shape") is not None or call.attrs.text("auto_pad", "NOTSET") != "NOTSET":
+        raise NotHereError
+    if rank < 1 or w.ndim != x.ndim or group < 1 or x.shape[1] != w.shape[0] or w.shape[0] % group:
+        raise OpError(f"X {list(x.shape)} and W {list(w.shape)} do not fit in {group} groups")
+    kernel = w.shape[2:]
+    strides, dilations = _list(call, "strides", rank, 1), _list(call, "dilations", rank, 1)
+    extra = _list(call, "output_padding", rank, 0)
+    pads = call.attrs.integers("pads") or (0,) * (2 * rank)
+    if len(pads) != 2 * rank or min(*strides, *dilations, *kernel, 1) < 1 or min(*pads, *extra, 0) < 0:
+        raise OpError("strides, dilations, pads, output_padding or the kernel do not fit")
+    whole = [
+        stride * (dim - 1) + (length - 1) * dilation + 1 + more
+        for dim, length, stride, dilation, more in zip(x.shape[2:], kernel, strides, dilations, extra, strict=True)
+    ]
+    n, channels = x.shape[0], w.shape[1] * group
+    data = widened(x).reshape(n, group, w.shape[0] // group, -1)
+    weights = widened(w).reshape(group, w.shape[0] // group, w.shape[1], *kernel)
+    y = np.zeros((n, channels, *whole), data.dtype)
+    for tap in product(*(range(length) for length in kernel)):
+        places = [
+            slice(t * dilation, t * dilation + stride * (dim - 1) + 1, stride)
+            for t, dilation, stride, dim in zip(tap, dilations, strides, x.shape[2:], strict=True)
+        ]
+        seen = np.matmul(weights[(slice(None), slice(None), slice(None), *tap)].transpose(0, 2, 1), data)
+        y[(slice(None), slice(None), *places)] += seen.reshape(n, channels, *x.shape[2:])
+    cut = [slice(begin, size - end) for begin, end, size in zip(pads[:rank], pads[rank:], whole, strict=True)]
+    y = y[(slice(None), slice(None), *cut)]
+    if bias is not None:
+        if bias.shape != (channels,):
+            raise OpError(f"B must have shape [{channels}], found {list(bias.shape)}")
+        y = y + widened(bias).reshape(-1, *[1] * rank)
+    return np.asarray(y).astype(x.dtype, copy=False)
+
+
 def _pool_window(call: Invocation, x: Numbers) -> Window:
     kernel = call.attrs.integers("kernel_shape")
     if kernel is None or x.ndim < 3:
@@ -229,6 +266,7 @@ KERNELS: Kernels = {
     "AveragePool": _average_pool,
     "BatchNormalization": _batch_normalization,
     "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
     "Gemm": _gemm,
     "GlobalAveragePool": _global(np.mean),
     "GlobalMaxPool": _global(np.max),
