@@ -44,6 +44,7 @@ KEEPS_QUANTIZED = Reason(
 
 COMPUTED_NBYTES = 1 << 26
 """The most bytes that a result may take while it is computed."""
+LEAST_NBYTES = 4096
 BASE_NBYTES = 512
 PER_NODE_NBYTES = 256
 SPLAT_NBYTES = 64
@@ -54,7 +55,8 @@ class OnnxFold(Pass):
     """Computes nodes whose results are known beforehand. Every node is a candidate, in nested graphs too.
 
     Attributes:
-        max_nbytes: how many bytes of constants one folding may add; None: 512, and 256 more for each node that goes.
+        max_nbytes: how many bytes of constants one folding may add; None: 4096, or 512 and 256 more for each node that
+            goes, and next to nothing for a result whose elements are all the same.
     """
 
     max_nbytes: int | None = None
@@ -206,7 +208,7 @@ class _Folding:
         gained = sum(map(stored_nbytes, kept.values()))
         cone = self._cone(node)
         freed = _freed(cone, self._kept)
-        limit = self._limit if self._limit is not None else BASE_NBYTES + PER_NODE_NBYTES * len(cone)
+        limit = max(LEAST_NBYTES, BASE_NBYTES + PER_NODE_NBYTES * len(cone)) if self._limit is None else self._limit
         if self._limit is None and all(is_splat(array) for array in kept.values()):
             limit = SPLAT_NBYTES
         if gained - freed > limit:

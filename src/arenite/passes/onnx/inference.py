@@ -1,13 +1,12 @@
-"""All inference rules, by operator of the default domain."""
+"""All inference rules, by operator; those of other domains as `domain::Operator`."""
 
 from collections.abc import Mapping
 
-from arenite.passes.onnx.facts import Infer
+from arenite.passes.onnx import infer_domains, infer_elementwise, infer_layers, infer_movement, infer_shapes
+from arenite.passes.onnx.fact import Infer
 
 
 def inferences() -> Mapping[str, Infer]:
     """Rules by operator."""
-    from arenite.passes.onnx import infer_elementwise, infer_layers, infer_movement, infer_shapes  # noqa: PLC0415
-
-    modules = (infer_elementwise, infer_layers, infer_movement, infer_shapes)
+    modules = (infer_domains, infer_elementwise, infer_layers, infer_movement, infer_shapes)
     return {name: rule for module in modules for name, rule in module.RULES.items()}

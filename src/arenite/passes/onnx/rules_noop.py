@@ -173,11 +173,11 @@ def _elementwise(node: Node, site: Site) -> Done | Mismatch:
     return Mismatch(NOT_NEUTRAL)
 
 
-def _same_zeros(constant: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> bool:
+def _same_zeros(constant: Array) -> bool:
     if constant.dtype.kind != "f":
         return True
     signs = np.signbit(constant)
-    return bool(np.all(signs == signs.reshape(-1)[0]))
+    return int(np.count_nonzero(signs)) in (0, signs.size)
 
 
 # Pairs that undo each other
