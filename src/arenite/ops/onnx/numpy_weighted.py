@@ -157,14 +157,14 @@ def _conv_transpose(call: Invocation, operands: Sequence[Array | None]) -> Array
     ]
     n, channels = x.shape[0], w.shape[1] * group
     data = widened(x).reshape(n, group, w.shape[0] // group, -1)
-    weights = widened(w).reshape(group, w.shape[0] // group, w.shape[1], *kernel)
+    weights = widened(w).reshape(group, w.shape[0] // group, w.shape[1], -1)
     y = np.zeros((n, channels, *whole), data.dtype)
-    for tap in product(*(range(length) for length in kernel)):
+    for index, tap in enumerate(product(*(range(length) for length in kernel))):
         places = [
             slice(t * dilation, t * dilation + stride * (dim - 1) + 1, stride)
             for t, dilation, stride, dim in zip(tap, dilations, strides, x.shape[2:], strict=True)
         ]
-        seen = np.matmul(weights[(slice(None), slice(None), slice(None), *tap)].transpose(0, 2, 1), data)
+        seen = np.matmul(weights[..., index].transpose(0, 2, 1), data)
         y[(slice(None), slice(None), *places)] += seen.reshape(n, channels, *x.shape[2:])
     cut = [slice(begin, size - end) for begin, end, size in zip(pads[:rank], pads[rank:], whole, strict=True)]
     y = y[(slice(None), slice(None), *cut)]
