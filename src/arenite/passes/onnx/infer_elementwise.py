@@ -118,7 +118,7 @@ def _divide(a: Expr, b: Expr) -> Expr | None:
 
 def _mod(asked: Asked) -> list[Fact]:
     """The remainder has the sign of the divisor; with `fmod`, that of the dividend."""
-    return arithmetic(_fmod if asked.attrs.integer("fmod", 0) else _floor_mod)(asked)
+    return list(arithmetic(_fmod if asked.attrs.integer("fmod", 0) else _floor_mod)(asked))
 
 
 def _floor_mod(a: Expr, b: Expr) -> Expr | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite._base.remarks import Reason
-from arenite.ir.graph import Node
+from arenite.ir.graph import Array, Node
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.names import split_op
 from arenite.passes.onnx.fact import Fact
@@ -176,8 +176,8 @@ def _elementwise(node: Node, site: Site) -> Done | Mismatch:
 def _same_zeros(constant: Array) -> bool:
     if constant.dtype.kind != "f":
         return True
-    signs = np.signbit(constant)
-    return int(np.count_nonzero(signs)) in (0, signs.size)
+    count = int(np.count_nonzero(np.signbit(constant)))
+    return count in (0, constant.size)
 
 
 # Pairs that undo each other
