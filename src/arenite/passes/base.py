@@ -23,7 +23,10 @@ class BitExact:
 
 @dataclass(frozen=True)
 class Close:
-    """Outputs change by at most `tolerance`, as max|difference| / max|reference| per output."""
+    """Outputs change by at most `tolerance`, as max|difference| / max|reference| per output.
+
+    In a graph of floats narrower than float32, `NARROW_ROUNDINGS` roundings of theirs are allowed where that is more.
+    """
 
     tolerance: float
 
@@ -38,6 +41,9 @@ class Lossy:
     def __str__(self) -> str:
         return "lossy"
 
+
+NARROW_ROUNDINGS = 32
+"""How many roundings to a narrow float type may come together in a result."""
 
 Equivalence = BitExact | Close | Lossy
 

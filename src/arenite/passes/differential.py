@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from arenite._base.dtypes import DType
 from arenite._base.errors import DataError, ModelError, SelfCheckError
 from arenite._base.remarks import Reason, Remark, RemarkKind
 from arenite.interp import interpreter_for
@@ -12,7 +14,7 @@ from arenite.interp.inputs import Inputs
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.types import Quantization, TensorType
-from arenite.passes.base import BitExact, Close, Equivalence, Lossy
+from arenite.passes.base import NARROW_ROUNDINGS, BitExact, Close, Equivalence, Lossy
 from arenite.passes.feeds import Feed, made_up_feeds
 from arenite.passes.pipeline import Instrument, Step
 
@@ -52,6 +54,22 @@ def agree(reference: Array, found: Array, equivalence: Equivalence) -> bool:
             return max_error(reference, found) <= tolerance
         case Lossy():
             return reference.shape == found.shape
+
+
+def in_precision(equivalence: Equivalence, graph: Graph) -> Equivalence:
+    """What an equivalence allows in a graph, whose floats may be narrower than float32."""
+    if not isinstance(equivalence, Close):
+        return equivalence
+    return Close(max(equivalence.tolerance, *(NARROW_ROUNDINGS * _unit(dtype) for dtype in _narrow_floats(graph)), 0.0))
+
+
+def _narrow_floats(graph: Graph) -> set[DType]:
+    dtypes = {value.type.dtype for value in graph.values()}
+    return {dtype for dtype in dtypes if dtype in (DType.FLOAT16, DType.BFLOAT16)}
+
+
+def _unit(dtype: DType) -> float:
+    return float(ml_dtypes.finfo(dtype.numpy).eps) / 2  # type: ignore[no-untyped-call]
 
 
 class Differential(Instrument):
@@ -95,15 +113,16 @@ class Differential(Instrument):
         except (ModelError, DataError) as error:
             raise SelfCheckError(f"pass '{step.spec.name}' made a graph that cannot be run: {error}") from error
         step.max_error = 0.0
+        equivalence = in_precision(step.spec.equivalence, step.graph)
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
             for source, value, reference, found in zip(original.outputs, step.graph.outputs, old, new, strict=True):
                 apart = max_error(_real(reference, source.type), _real(found, value.type))
                 step.max_error = max(step.max_error, apart)
-                if not agree(reference, found, step.spec.equivalence):
+                if not agree(reference, found, equivalence):
                     where = f"output %{value.name} {_difference(reference, found)}"
                     first = _first_divergence(original, step, self._feeds[: number + 1], feeds[: number + 1])
                     raise SelfCheckError(
-                        f"pass '{step.spec.name}' ({step.spec.equivalence}) changed what the model computes: on "
+                        f"pass '{step.spec.name}' ({equivalence}) changed what the model computes: on "
                         f"{feeds[number].name} inputs {where}{first}"
                     )
         self._outputs, self._feeds = after, feeds
@@ -167,7 +186,7 @@ def _difference(reference: Array, found: Array) -> str:
 
 def _first_divergence(original: Graph, step: Step, feeds_before: Sequence[Feed], feeds_after: Sequence[Feed]) -> str:
     """The first computed value that both graphs have, by name, and that differs, as the end of a sentence."""
-    registry, equivalence = step.context.registry, step.spec.equivalence
+    registry, equivalence = step.context.registry, in_precision(step.spec.equivalence, step.graph)
     one, other = interpreter_for(original, registry), interpreter_for(step.graph, registry)
     for before, after in zip(feeds_before[:-1], feeds_after[:-1], strict=True):
         one.run(before.arrays)

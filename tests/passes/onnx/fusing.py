@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented  # noqa: A004
 
 from arenite.formats.onnx import export_model, import_model, model_registry
 from arenite.passes.base import Pass
@@ -15,6 +17,11 @@ from arenite.passes.onnx.presets import run_rounds
 from passes.support import verdicts
 
 RNG = np.random.default_rng(5)
+
+
+def reseed(seed: int) -> None:
+    """Start over, so that what is drawn depends on the seed alone."""
+    RNG.bit_generator.state = np.random.default_rng(seed).bit_generator.state
 
 
 def rand(*shape: int, dtype: Any = np.float32, low: float = -1.0, high: float = 1.0) -> Any:
@@ -75,12 +82,15 @@ class Net:
         return onnx.shape_inference.infer_shapes(model)
 
 
-def run(model: onnx.ModelProto | bytes, feeds: Mapping[str, Any]) -> list[Any]:
+def run(model: onnx.ModelProto, feeds: Mapping[str, Any]) -> list[Any]:
+    """Outputs by onnxruntime, or by onnx.reference where it lacks an element type."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    data = model if isinstance(model, bytes) else model.SerializeToString()
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except NotImplemented:
+        return list(ReferenceEvaluator(model).run(None, dict(feeds)))
     return list(session.run(None, dict(feeds)))
 
 
@@ -90,8 +100,8 @@ def made_up(model: onnx.ModelProto, *, scale: float = 1.0, size: int = 3) -> dic
     for info in model.graph.input:
         dims = [dim.dim_value or size for dim in info.type.tensor_type.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type)
-        array = RNG.standard_normal(dims) * scale
-        feeds[info.name] = (RNG.integers(-128, 128, dims) if dtype.kind in "iu" else array).astype(dtype)
+        array = RNG.integers(-128, 128, dims) if dtype.kind in "iu" else RNG.standard_normal(dims) * scale
+        feeds[info.name] = np.asarray(array).astype(dtype)
     return feeds
 
 
@@ -139,6 +149,3 @@ class Outcome:
         """The verdict on the node that gave a result."""
         (verdict,) = self.said[f"n_{result}"]
         return verdict
-
-
-FLOAT = TensorProto.FLOAT

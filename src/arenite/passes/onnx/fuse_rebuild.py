@@ -8,7 +8,7 @@ from arenite._base.remarks import Reason
 from arenite.ir.graph import Array, Node, Value
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.attrs import OnnxAttrs
-from arenite.passes.base import Work
+from arenite.passes.base import NARROW_ROUNDINGS, Work
 from arenite.passes.onnx.fuse_layers import (
     GEMM,
     MATMUL,
@@ -50,9 +50,6 @@ REBUILD_REASONS = (
     UNDERFLOW,
     AMPLIFIES,
 )
-
-_ROUNDINGS = 32
-"""How many roundings of a narrow type count as no difference."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +183,7 @@ def _amplified(layer: Layer, moved: Reals, spread: float, limits: Limits) -> lis
     What is moved by so much was rounded by about unit·|moved|; what is left is about as large as `spread`.
     """
     unit = unit_roundoff(layer.dtype)
-    allowed = max(limits.tolerance, _ROUNDINGS * unit) * spread
+    allowed = max(limits.tolerance, NARROW_ROUNDINGS * unit) * spread
     return [int(channel) for channel in np.flatnonzero(unit * np.abs(moved) > allowed)]
 
 
