@@ -84,7 +84,7 @@ class Rule:
     """One simplification.
 
     Attributes:
-        operators: of the default domain, that it concerns.
+        operators: that it concerns; those outside the default domain as `domain::Operator`.
         attempt: makes the change, or says why not.
         reasons: that it may give, besides those of `Site.remove`.
     """

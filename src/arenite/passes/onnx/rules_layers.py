@@ -129,6 +129,6 @@ def _plan(before: Shape, padded: Shape, after: Shape, pads: tuple[int, ...]) -> 
 
 
 RULES = (
-    Rule(frozenset({"GRU", "LSTM", "RNN"}), _state, (ZERO_STATE, STATE_GIVEN)),
+    Rule(frozenset({"GRU", "LSTM", "RNN", "com.microsoft::DynamicQuantizeLSTM"}), _state, (ZERO_STATE, STATE_GIVEN)),
     Rule(VIEWS, _view_of_pad, (VIEW_FIRST, NOT_OF_PAD, PADS_ONES)),
 )

@@ -214,7 +214,7 @@ def _is_exact(before: DType | None, after: DType | None) -> bool:
         return least <= low and high <= most
     if before.is_integer and after in _ORDER:
         bits = {DType.FLOAT16: 11, DType.FLOAT32: 24, DType.FLOAT64: 53}[after]
-        return max(abs(limit) for limit in before.limits) <= 2**bits
+        return max(abs(limit) for limit in before.limits) <= 1 << bits
     return False
 
 

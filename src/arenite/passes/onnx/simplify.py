@@ -61,7 +61,7 @@ class _Simplifying:
     def _node(self, node: Node, site: Site) -> bool:
         """Apply the first rule that can be; when none can, say of each why. Whether to try again."""
         domain, operator = split_op(node.op) if is_onnx(node.op) else ("?", "")
-        rules = () if domain else self._rules.get(operator, ())
+        rules = self._rules.get(f"{domain}::{operator}" if domain else operator, ())
         mismatches = []
         for rule in rules:
             try:
