@@ -1,5 +1,8 @@
 """C kernels of functions, reductions, norms and matrix products: C == numpy reference == the op's meaning."""
 
+import re
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -12,7 +15,7 @@ from arenite.ir.opdef import OpError
 from arenite.ir.types import Quantization
 from arenite.ops.arithmetic import ArithmeticAttrs
 from kernels.host import call as call_c
-from kernels.test_plain import agree, arguments_of, takers
+from kernels.test_plain import KERNELS, agree, arguments_of, takers
 from plain_cases import ALL_CODES, Plain
 
 CASES = {**function_cases.WHEEL_CASES, **function_cases.LITERT_CASES, **norm_cases.WHEEL_CASES}
@@ -34,8 +37,24 @@ def test_c_by_clang(kind: str, data: st.DataObject) -> None:
     agree(data.draw(CASES[kind]), "clang")
 
 
+# One for each C kernel that says so.
+IN_PLACE = (
+    *("abs", "abs_int16", "add_int16", "add_int32", "div", "l2_normalization", "less_int8", "log_softmax"),
+    *("logical_and", "logistic_int16", "maximum_int8", "minimum_int16", "minimum_int32", "minimum_int64", "mul_int16"),
+    *("prelu", "prelu_int16", "rsqrt_int16", "softmax_int16", "squared_difference", "squared_difference_int16"),
+)
+
+
+def test_in_place_is_tried_for_each_kernel_of_these_families() -> None:
+    def symbols(kinds: Iterable[str]) -> set[str]:
+        ops = {re.sub("_(int[0-9]+|bool)$", "", kind) for kind in kinds}
+        return {kernel.info.symbol for kernel in KERNELS if kernel.op in ops and kernel.in_place}
+
+    assert symbols(IN_PLACE) == symbols(CASES)
+
+
 @pytest.mark.gcc
-@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("kind", IN_PLACE)
 @given(data=st.data())
 def test_in_place(kind: str, data: st.DataObject) -> None:
     """A kernel that says so may write over the operand that it reads."""
