@@ -6,7 +6,9 @@ from arenite.passes.cse import CommonSubexpressions
 from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.fold import Fold
 from arenite.passes.fuse_activations import FuseActivations
+from arenite.passes.fuse_pads import FusePads
 from arenite.passes.resolve_state import ResolveState
+from arenite.passes.straighten import Straighten
 
 
 def all_passes() -> tuple[Pass, ...]:
@@ -19,16 +21,22 @@ def legalizing_passes() -> tuple[Pass, ...]:
     return (ResolveState(),)
 
 
-def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes) -> tuple[Pass, ...]:
+def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes, for_file: bool = False) -> tuple[Pass, ...]:
     """What runs unless asked otherwise.
 
     Folding exposes dead nodes; removing them first leaves values with fewer readers, so that more fuses, and saves
-    looking at what nobody reads.
+    looking at what nobody reads. Activations fuse before pads, since they bound what max pools see.
+
+    Args:
+        fold_max_nbytes: see Fold.
+        for_file: the result is to be written as .tflite, which has no words for some of what C can do.
     """
     return (
         Fold(fold_max_nbytes),
+        Straighten(),
         Canonicalize(),
         CommonSubexpressions(),
         DeadCodeElimination(),
         FuseActivations(),
+        FusePads(explicit=not for_file),
     )
