@@ -8,7 +8,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from arenite._base.dtypes import DType
-from arenite.ir.attrs import Activation, Attrs, Padding
+from arenite.ir.attrs import Activation, Attrs, Margins, Padding
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph, Node
 from arenite.ir.model import Model
@@ -148,7 +148,7 @@ class Spatial:
     filter: tuple[int, int]
     stride: tuple[int, int]
     dilation: tuple[int, int]
-    padding: Padding
+    padding: Padding | Margins
 
 
 def pairs(low: int, high: int) -> st.SearchStrategy[tuple[int, int]]:
@@ -160,10 +160,14 @@ def spatials(draw: st.DrawFn, largest: int = 9) -> Spatial:
     taps = draw(st.one_of(pairs(1, 5), st.sampled_from(((1, 1), (3, 3), (2, 2)))))
     stride = draw(st.one_of(pairs(1, 4), st.just((1, 1))))
     dilation = draw(st.one_of(pairs(1, 3), st.just((1, 1))))
-    padding = draw(st.sampled_from(Padding))
     reach = tuple((taps[i] - 1) * dilation[i] + 1 for i in range(2))
-    # SAME padding takes inputs smaller than the filter's reach, VALID does not.
-    lows = tuple(reach[i] if padding is Padding.VALID else 1 for i in range(2))
+    margins = st.tuples(*(pairs(0, reach[i] - 1) for i in range(2)))
+    padding = draw(st.one_of(st.sampled_from(Padding), margins))
+    # SAME padding takes inputs smaller than the filter's reach, others as far as they fill them up.
+    added = (reach[0] - 1, reach[1] - 1) if padding is Padding.SAME else (0, 0)
+    if isinstance(padding, tuple):
+        added = (sum(padding[0]), sum(padding[1]))
+    lows = tuple(max(1, reach[i] - added[i]) for i in range(2))
     size = tuple(draw(st.integers(lows[i], max(lows[i], largest))) for i in range(2))
     return Spatial((size[0], size[1]), taps, stride, dilation, padding)
 
@@ -172,7 +176,8 @@ def spatials(draw: st.DrawFn, largest: int = 9) -> Spatial:
 def conv_cases(draw: st.DrawFn, *, grouped: bool = True, pointwise: bool = False) -> Case:
     spatial = draw(spatials())
     if pointwise:
-        spatial = Spatial(spatial.size, (1, 1), (1, 1), (1, 1), spatial.padding)
+        rule = Padding.VALID if isinstance(spatial.padding, tuple) else spatial.padding
+        spatial = Spatial(spatial.size, (1, 1), (1, 1), (1, 1), rule)
     batch = draw(st.sampled_from((1, 1, 1, 2)))
     inputs, outputs = draw(st.integers(1, 10)), draw(st.integers(1, 10))
     groups = draw(st.sampled_from((1, 1, 2, 3))) if grouped else 1

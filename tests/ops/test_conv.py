@@ -22,7 +22,8 @@ def _window(case: Case, axis: int) -> list[list[tuple[int, int]]]:
         count = (size + stride - 1) // stride
         start = -(max((count - 1) * stride + reach - size, 0) // 2)
     else:
-        count, start = (size - reach) // stride + 1, 0
+        before, after = attrs.padding[axis] if isinstance(attrs.padding, tuple) else (0, 0)
+        count, start = (before + size + after - reach) // stride + 1, -before
     places = [[(tap, start + i * stride + tap * dilation) for tap in range(taps)] for i in range(count)]
     return [[(tap, at) for tap, at in row if 0 <= at < size] for row in places]
 

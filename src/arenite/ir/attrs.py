@@ -95,6 +95,10 @@ class Padding(Enum):
     VALID = "valid"
 
 
+Margins = tuple[tuple[int, int], tuple[int, int]]
+"""What is padded before and after, along height and width: of windows that neither SAME nor VALID places."""
+
+
 class Activation(Enum):
     """An activation fused into an op."""
 

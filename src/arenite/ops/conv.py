@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from arenite.ir.attrs import Activation, Attrs, Padding
+from arenite.ir.attrs import Activation, Attrs, Margins, Padding
 from arenite.ir.graph import Array, Node
 from arenite.ir.opdef import Constraint, Cost, OpCall, OpDef, Operand, OpError, QuantizationRule, Trait
 from arenite.ir.types import TensorType
@@ -29,7 +29,7 @@ from arenite.ops.weighted import (
     shared_constraints,
     without_idle_activation,
 )
-from arenite.ops.windows import Window, window, window_geometry
+from arenite.ops.windows import Window, along, spelled, window
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Conv2dAttrs(Attrs):
 
     stride: tuple[int, int] = (1, 1)
     dilation: tuple[int, int] = (1, 1)
-    padding: Padding = Padding.VALID
+    padding: Padding | Margins = Padding.VALID
     activation: Activation = Activation.NONE
 
 
@@ -48,7 +48,7 @@ class DepthwiseConv2dAttrs(Attrs):
 
     stride: tuple[int, int] = (1, 1)
     dilation: tuple[int, int] = (1, 1)
-    padding: Padding = Padding.VALID
+    padding: Padding | Margins = Padding.VALID
     multiplier: int = 1
     activation: Activation = Activation.NONE
 
@@ -70,7 +70,8 @@ def conv_windows(call: OpCall) -> tuple[Window, Window]:
     """
     attrs, data, weight = conv_attrs(call), call.operand(INPUT).dims, call.operand(WEIGHT).dims
     height, width = (
-        window(data[1 + i], weight[1 + i], attrs.stride[i], attrs.dilation[i], attrs.padding) for i in range(2)
+        window(data[1 + i], weight[1 + i], attrs.stride[i], attrs.dilation[i], along(attrs.padding, i))
+        for i in range(2)
     )
     return height, width
 
@@ -214,22 +215,17 @@ def _canonicalize(node: Node) -> Attrs | None:
     simpler = replace(
         attrs,
         dilation=dilation,
-        padding=Padding.VALID if _pads_nothing(call) else attrs.padding,
+        padding=_simplest_padding(call),
         activation=without_idle_activation(call),
     )
     return simpler if simpler != attrs else None
 
 
-def _pads_nothing(call: OpCall) -> bool:
-    """Whether VALID padding means the same."""
+def _simplest_padding(call: OpCall) -> Padding | Margins:
     try:
-        return all(
-            window_geometry(w.size, w.filter, w.stride, w.dilation, Padding.VALID)
-            == (w.output, w.pad_before, w.pad_after)
-            for w in conv_windows(call)
-        )
+        return spelled(conv_windows(call))
     except OpError:
-        return False
+        return conv_attrs(call).padding
 
 
 _OPERANDS = (Operand("input"), Operand("filter"), Operand("bias", optional=True))

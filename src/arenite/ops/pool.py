@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 from arenite._base.fixedpoint import clamp
-from arenite.ir.attrs import Activation, Attrs, Padding
+from arenite.ir.attrs import Activation, Attrs, Margins, Padding
 from arenite.ir.graph import Array
 from arenite.ir.opdef import (
     Constraint,
@@ -32,7 +32,7 @@ from arenite.ops.constraints import (
     signatures,
     static_dims,
 )
-from arenite.ops.windows import Window, window
+from arenite.ops.windows import Window, along, window
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Pool2dAttrs(Attrs):
 
     filter: tuple[int, int] = (1, 1)
     stride: tuple[int, int] = (1, 1)
-    padding: Padding = Padding.VALID
+    padding: Padding | Margins = Padding.VALID
     activation: Activation = Activation.NONE
 
 
@@ -60,8 +60,8 @@ def pool_windows(call: OpCall) -> tuple[Window, Window]:
     if len(shape) != 4:
         raise OpError(f"the input must be [batch, height, width, channels], found {list(shape)}")
     return (
-        window(shape[1], attrs.filter[0], attrs.stride[0], 1, attrs.padding),
-        window(shape[2], attrs.filter[1], attrs.stride[1], 1, attrs.padding),
+        window(shape[1], attrs.filter[0], attrs.stride[0], 1, along(attrs.padding, 0)),
+        window(shape[2], attrs.filter[1], attrs.stride[1], 1, along(attrs.padding, 1)),
     )
 
 
@@ -150,7 +150,7 @@ def _covers_a_cell(call: OpCall) -> bool | str:
 
 
 _CONSTRAINTS = (
-    signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8), ((DType.INT16,), DType.INT16)),
+    signatures(*(((dtype,), dtype) for dtype in (DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT16))),
     QUANTIZED_PER_TENSOR,
     NEAR_QUANTIZATION,
     Constraint("filter and stride are at least 1", _covers_a_cell),

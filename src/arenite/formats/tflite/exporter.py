@@ -6,6 +6,7 @@ import numpy as np
 
 from arenite.formats.tflite.buffers import BufferPool
 from arenite.formats.tflite.details import GraphFacts, Signature, TfliteDetails
+from arenite.formats.tflite.explicit_padding import with_pad_operators
 from arenite.formats.tflite.flat import Record, Schema
 from arenite.formats.tflite.schema import FILE_IDENTIFIER, FILE_VERSION, tflite_schema
 from arenite.formats.tflite.subgraph_writer import OperatorCodes, SubgraphWriter
@@ -28,7 +29,7 @@ def export_model(model: Model) -> bytes:
     schema = tflite_schema()
     given = model.details if isinstance(model.details, TfliteDetails) else None
     details = given or TfliteDetails(main=GraphFacts(model.graph.name))
-    graphs: list[tuple[Graph, GraphFacts]] = [(model.graph, details.main)]
+    graphs: list[tuple[Graph, GraphFacts]] = [(with_pad_operators(model.graph), details.main)]
     graphs += [(subgraph.graph, subgraph.facts) for subgraph in details.subgraphs]
     buffers, codes = BufferPool(schema), OperatorCodes(schema)
     writers = [SubgraphWriter(schema, graph, facts, buffers, codes) for graph, facts in graphs]

@@ -98,6 +98,8 @@ class SubgraphWriter:
             foreign = isinstance(node.attrs, ForeignAttrs) and builtin_of(self._schema, node.op) is not None
             if node.op not in known and not foreign:
                 yield f"node '{node.name}': a .tflite file has no operator for {node.op}"
+            if isinstance(getattr(node.attrs, "padding", None), tuple):
+                yield f"node '{node.name}': a .tflite file has no {node.op} with explicit padding: use SAME or VALID"
 
     def record(self) -> Record:
         """The subgraph, when there are no problems."""
