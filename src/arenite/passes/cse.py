@@ -66,7 +66,9 @@ def _constants(graph: Graph) -> Iterator[Value]:
 def _merge_constants(work: Work) -> None:
     by_type: dict[TensorType, list[Value]] = {}
     for value in dict.fromkeys(_constants(work.graph)):
-        if not value.is_variable:
+        # What a nested graph gives must be its own; read elsewhere too, it would have to be copied there.
+        given = any(graph is not work.graph for graph in value.output_of)
+        if not value.is_variable and not given:
             by_type.setdefault(value.type, []).append(value)
     for values in by_type.values():
         first: dict[str, Value] = {}

@@ -1,14 +1,20 @@
-"""Rules that join movements of elements: Transpose of Transpose, Slice of Slice."""
+"""Rules that join movements of elements: Transpose of Transpose, Slice of Slice, Split into single slices."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from arenite._base.remarks import Reason
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import OpError
 from arenite.ir.pattern import Mismatch
+from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.ops.onnx.numpy_movement import slice_bounds
 from arenite.passes.onnx.expr import Expr
+from arenite.passes.onnx.fact import Shape
 from arenite.passes.onnx.rules import OUTPUT_NAME, REMOVED, Done, Rule, Site, attrs_of, dies_with
+from arenite.passes.onnx.rules_views import VIEWS
 
 ONE_TRANSPOSE = Reason("one-transpose", "{subject} and '{inner}' move dimensions to {perm} at once")
 NOT_OF_TRANSPOSE = Reason("not-of-transpose", "{subject} reads %{value}, which comes from no Transpose")
@@ -147,7 +153,114 @@ def _write(node: Node, source: Value, cuts: dict[int, Cut], site: Site) -> None:
         rewriter.set_operand(node, index, site.integers(f"{node.name}_{key}", items))
 
 
+# Transpose between views, and before a reduction
+
+MOVED = Reason("one-transpose-of-views", "{subject} and '{inner}' with its views became one Transpose of %{value}")
+NOT_ONES = Reason("not-ones", "the views around '{inner}' do more than to move dimensions of 1")
+REDUCED = Reason("reduced-directly", "{subject} reduces %{value} along {axes}, without the Transpose between")
+ORDER_MATTERS = Reason("order-matters", "what {subject} keeps would come in another order")
+TAKEN = Reason("taken-one-by-one", "{subject} and the {count} Squeeze after it became as many Gather")
+NOT_SINGLE = Reason("not-single", "{subject} does not give slices of 1 that are squeezed, each by one node")
+
+
+def _view_of_transpose(node: Node, site: Site) -> Done | Mismatch:
+    """View(Transpose(View(x))) where the views move dimensions of 1 only."""
+    middle = node.operand(0)
+    inner = middle.producer
+    if inner is None or inner.op != "onnx.Transpose" or not dies_with(middle, node):
+        return Mismatch(NOT_OF_TRANSPOSE, {"value": middle.name})
+    before = inner.operand(0)
+    view = before.producer
+    if view is None or view.op not in _VIEW_OPS or not dies_with(before, inner):
+        return Mismatch(NOT_ONES, {"inner": inner.name})
+    source = view.operand(0)
+    shapes = [site.fact(value).shape for value in (source, before, middle, node.result)]
+    plan = _moved(shapes, attrs_of(inner).integers("perm"))
+    if plan is None:
+        return Mismatch(NOT_ONES, {"inner": inner.name})
+    site.replace(node, "onnx.Transpose", [source], OnnxAttrs.of(perm=plan), (*inner.origin, *view.origin))
+    return Done(MOVED, {"inner": inner.name, "value": source.name})
+
+
+def _moved(shapes: Sequence[Shape | None], perm: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The permutation of the source's dimensions that gives the last shape; None when there is none."""
+    source, before, middle, after = shapes
+    if source is None or before is None or middle is None or after is None or len(source) != len(after):
+        return None
+    order = perm if perm is not None else tuple(reversed(range(len(before))))
+    large = [axis for axis, dim in enumerate(source) if dim != 1]
+    viewed = [axis for axis, dim in enumerate(before) if dim != 1]
+    if [source[axis] for axis in large] != [before[axis] for axis in viewed]:
+        return None
+    if [dim for dim in middle if dim != 1] != [dim for dim in after if dim != 1]:
+        return None
+    origin = dict(zip(viewed, large, strict=True))
+    wanted = iter([origin[axis] for axis in order if axis in origin])
+    ones = iter([axis for axis, dim in enumerate(source) if dim == 1])
+    return tuple(next(ones) if dim == 1 else next(wanted) for dim in after)
+
+
+def _reduce(node: Node, site: Site) -> Done | Mismatch:
+    """ReduceMax(Transpose(x)), whose result does not depend on the order of what is reduced."""
+    middle = node.operand(0)
+    inner = middle.producer
+    if inner is None or inner.op != "onnx.Transpose" or not dies_with(middle, node):
+        return Mismatch(NOT_OF_TRANSPOSE, {"value": middle.name})
+    rank = site.fact(middle).rank
+    perm = attrs_of(inner).integers("perm")
+    by_operand = site.opset >= 18
+    given = site.fact(node.optional_operand(1)).integers if by_operand else attrs_of(node).integers("axes")
+    if rank is None or not given or attrs_of(node).integer("keepdims", 1):
+        return Mismatch(ORDER_MATTERS)
+    order = perm if perm is not None else tuple(reversed(range(rank)))
+    gone = {axis % rank for axis in given}
+    kept = [order[axis] for axis in range(rank) if axis not in gone]
+    if kept != sorted(kept):
+        return Mismatch(ORDER_MATTERS)
+    axes = tuple(sorted(order[axis] for axis in gone))
+    source = inner.operand(0)
+    rewriter = site.work.rewriter
+    rewriter.set_operand(node, 0, source)
+    if by_operand:
+        rewriter.set_operand(node, 1, site.integers(f"{node.name}_axes", axes))
+    else:
+        rewriter.set_attrs(node, attrs_of(node).with_value("axes", axes))
+    rewriter.add_origin(node, inner.origin)
+    return Done(REDUCED, {"value": source.name, "axes": list(axes)})
+
+
+def _split(node: Node, site: Site) -> Done | Mismatch:
+    """Split into slices of 1, each squeezed: they are taken by index instead."""
+    data = node.operand(0)
+    rank = site.fact(data).rank
+    axis = attrs_of(node).integer("axis", 0)
+    if rank is None or len(node.results) < 2:
+        return Mismatch(NOT_SINGLE)
+    place = axis % rank
+    squeezes = []
+    for result in node.results:
+        shape, uses = site.fact(result).shape, result.uses
+        reader = uses[0].node if len(uses) == 1 and not result.output_of else None
+        if shape is None or shape[place] != 1 or reader is None or reader.graph is not node.graph:
+            return Mismatch(NOT_SINGLE)
+        after = site.fact(reader.results[0]).shape
+        squeezed = reader.op in _VIEW_OPS and after == (*shape[:place], *shape[place + 1 :])
+        if not squeezed:
+            return Mismatch(NOT_SINGLE)
+        squeezes.append(reader)
+    for index, squeeze in enumerate(squeezes):
+        number = site.work.rewriter.constant(f"{node.name}_index", np.array(index, np.int64))
+        site.replace(squeeze, "onnx.Gather", [data, number], OnnxAttrs.of(axis=place), node.origin)
+    site.work.rewriter.erase(node)
+    return Done(TAKEN, {"count": len(squeezes)})
+
+
+_VIEW_OPS = frozenset(f"onnx.{name}" for name in VIEWS)
+
 RULES = (
+    Rule(VIEWS, _view_of_transpose, (MOVED, NOT_ONES, NOT_OF_TRANSPOSE)),
+    Rule(frozenset({"ReduceMax", "ReduceMin"}), _reduce, (REDUCED, NOT_OF_TRANSPOSE, ORDER_MATTERS)),
+    Rule(frozenset({"Split"}), _split, (TAKEN, NOT_SINGLE)),
     Rule(
         frozenset({"Transpose"}), _transposes, (ONE_TRANSPOSE, NOT_OF_TRANSPOSE, READ_ELSEWHERE, REMOVED, OUTPUT_NAME)
     ),
