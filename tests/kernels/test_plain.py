@@ -18,6 +18,7 @@ from arenite.lower.kernel import Kernel, OperandRef, Prepared, PreparedConstant,
 from arenite.ops.activation import PROBABILITY_INT16
 from kernels.host import call as call_c
 from plain_cases import INT8_CASES, Plain, requantize_cases, softmax_cases
+from unsigned_cases import UNSIGNED_CASES
 
 AnyArray = npt.NDArray[Any]
 KERNELS = kernels()
@@ -136,3 +137,9 @@ GLITCHES = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 1e9, -1e9, 2147483648
 def test_quantize_of_glitches(dtype: DType, how: str) -> None:
     for zero_point in dtype.limits:
         agree(Plain("quantize", (GLITCHES,), (None, Quantization.per_tensor(1e-3, zero_point)), dtype), how)
+
+
+@pytest.mark.parametrize("how", ["reference", pytest.param("gcc", marks=pytest.mark.gcc)])
+@given(data=st.data())
+def test_average_pool_on_uint8(how: str, data: st.DataObject) -> None:
+    agree(data.draw(UNSIGNED_CASES["average_pool2d"]), how)

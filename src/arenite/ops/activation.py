@@ -56,6 +56,7 @@ class SoftmaxAttrs(Attrs):
 
 
 PROBABILITY_INT8 = Quantization.per_tensor(1 / 256, -128)
+PROBABILITY_UINT8 = Quantization.per_tensor(1 / 256, 0)
 PROBABILITY_INT16 = Quantization.per_tensor(1 / 65536, -32768)
 TANH_INT8 = Quantization.per_tensor(1 / 128, 0)
 UNIT_INT16 = Quantization.per_tensor(1 / 32768, 0)
@@ -169,7 +170,8 @@ def _softmax_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[
     codes: npt.NDArray[Any] = np.asarray(operands[0])
     if call.operand(0).dtype is DType.INT16:
         return (softmax_int16_rows(codes, softmax_scaling(call), *softmax_int16_tables()).astype(dtype.numpy),)
-    return (softmax_stored(codes, softmax_table(call), 8 * dtype.itemsize).astype(dtype.numpy),)
+    stored = softmax_stored(codes, softmax_table(call), 8 * dtype.itemsize)
+    return ((stored - DType.INT8.limits[0] if dtype is DType.UINT8 else stored).astype(dtype.numpy),)
 
 
 def _cost(operations: int) -> Callable[[OpCall], Cost]:
@@ -191,12 +193,13 @@ def _softmax_result(call: OpCall) -> bool | str:
         wanted = UNIT_INT16 if call.operand(0).dtype is DType.INT16 else PROBABILITY_INT16
         fits = abs(scale - wanted.scale) <= wanted.scale / 1000 and zero_point == wanted.zero_point
         return fits or str(result)
-    return result.quantization == PROBABILITY_INT8 or str(result)
+    wanted = PROBABILITY_UINT8 if result.dtype is DType.UINT8 else PROBABILITY_INT8
+    return result.quantization == wanted or str(result)
 
 
 def _softmax_length(call: OpCall) -> bool | str:
     operand = call.operand(0)
-    if operand.dtype not in (DType.INT8, DType.INT16) or not operand.is_static or not operand.rank:
+    if operand.dtype not in (DType.INT8, DType.UINT8, DType.INT16) or not operand.is_static or not operand.rank:
         return True
     return operand.dims[-1] <= SOFTMAX_LIMIT_NELEM or f"{operand.dims[-1]}"
 
@@ -296,6 +299,7 @@ OPS: tuple[OpDef, ...] = (
                 ((DType.INT8,), DType.INT8),
                 ((DType.INT8,), DType.INT16),
                 ((DType.INT16,), DType.INT16),
+                ((DType.UINT8,), DType.UINT8),
             ),
             QUANTIZED_PER_TENSOR,
             Constraint("beta is positive and finite", _beta_is_positive),

@@ -137,7 +137,9 @@ def _activation_clamps(call: OpCall) -> bool | str:
 
 
 _CONSTRAINTS = (
-    signatures(*((((dtype, dtype), dtype)) for dtype in (DType.FLOAT32, DType.INT8, DType.INT16, DType.INT32))),
+    signatures(
+        *(((dtype, dtype), dtype) for dtype in (DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT16, DType.INT32))
+    ),
     QUANTIZED_PER_TENSOR,
     INT16_SYMMETRIC,
     Constraint("the fused activation is a clamp", _activation_clamps),

@@ -7,6 +7,7 @@ from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.fold import Fold
 from arenite.passes.fuse_activations import FuseActivations
 from arenite.passes.fuse_pads import FusePads
+from arenite.passes.legalize_uint8 import LegalizeUint8
 from arenite.passes.resolve_state import ResolveState
 from arenite.passes.straighten import Straighten
 
@@ -18,7 +19,7 @@ def all_passes() -> tuple[Pass, ...]:
 
 def legalizing_passes() -> tuple[Pass, ...]:
     """What makes of a file's graph one that can be lowered. The result is for C alone: no file format holds it."""
-    return (ResolveState(),)
+    return (ResolveState(), LegalizeUint8())
 
 
 def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes, for_file: bool = False) -> tuple[Pass, ...]:

@@ -31,8 +31,15 @@ AVERAGE_POOL_S8 = KernelInfo(
     _ARGUMENTS,
     _HEADERS,
 )
+AVERAGE_POOL_U8 = KernelInfo(
+    "arenite_average_pool_u8",
+    "Mean over each window of an NHWC tensor of uint8, halves upwards.",
+    _FIELDS,
+    (Argument("input", "uint8_t", Role.INPUT), Argument("output", "uint8_t", Role.OUTPUT)),
+    (*_HEADERS, "arenite_average_pool_s8.h"),
+)
 MAX_POOL_S8 = KernelInfo(
     "arenite_max_pool_s8", "Largest cell of each window of an NHWC tensor.", _FIELDS, _ARGUMENTS, _HEADERS
 )
 
-KERNELS: tuple[KernelInfo, ...] = (AVERAGE_POOL_S8, MAX_POOL_S8)
+KERNELS: tuple[KernelInfo, ...] = (AVERAGE_POOL_S8, AVERAGE_POOL_U8, MAX_POOL_S8)

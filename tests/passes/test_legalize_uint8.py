@@ -1,0 +1,74 @@
+"""Ops on uint8 go to int8 where they mean the same there, and nowhere else."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from arenite._base.dtypes import DType
+from arenite.interp.interpreter import Interpreter
+from arenite.ir.builder import GraphBuilder
+from arenite.ir.clone import clone_graph
+from arenite.ir.opdef import OpError
+from arenite.ir.types import Quantization, TensorType
+from arenite.lower import kernels
+from arenite.lower.arena import run
+from arenite.lower.lower import lower
+from arenite.ops import core_registry
+from arenite.ops.arithmetic import ArithmeticAttrs
+from arenite.ops.pool import Pool2dAttrs
+from arenite.passes.legalize_uint8 import LegalizeUint8
+from arenite.passes.pipeline import run_pipeline
+from arenite.passes.presets import default_passes, legalizing_passes
+from passes.support import ops, verdicts
+from unsigned_cases import UNSIGNED_CASES
+
+REGISTRY = core_registry()
+TYPE = TensorType(DType.UINT8, (1, 2, 2, 3), Quantization.per_tensor(0.5, 9))
+
+
+def test_a_chain_is_converted_once_at_each_end() -> None:
+    builder = GraphBuilder()
+    x = builder.input("x", TYPE)
+    constant = builder.constant("c", np.arange(12, dtype=np.uint8).reshape(1, 2, 2, 3), TYPE.quantization)
+    a = builder.node("add", [x, constant], [TYPE], ArithmeticAttrs(), name="a").result
+    graph = builder.output(builder.node("add", [a, x], [TYPE], ArithmeticAttrs(), name="b").result)
+    before = clone_graph(graph)
+    assert verdicts(LegalizeUint8(), graph, REGISTRY) == {"a": ["passed legalized"], "b": ["passed legalized"]}
+    run_pipeline(graph, default_passes(), REGISTRY)
+    assert ops(graph) == ["quantize", "add", "add", "quantize"]
+    assert [value.name for value in (*graph.inputs, *graph.outputs)] == ["x", "b"]
+    feed = [np.random.default_rng(0).integers(0, 256, (1, 2, 2, 3)).astype(np.uint8)]
+    one, other = (Interpreter(g, REGISTRY).run(feed)[0] for g in (before, graph))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_precondition_rounding_is_the_same() -> None:
+    builder = GraphBuilder()
+    pooled = TensorType(DType.UINT8, (1, 1, 1, 3), TYPE.quantization)
+    pool = builder.node("average_pool2d", [builder.input("x", TYPE)], [pooled], Pool2dAttrs((2, 2)), name="pool")
+    graph = builder.output(pool.result)
+    assert verdicts(LegalizeUint8(), graph, REGISTRY) == {"pool": ["missed own-rounding"]}
+
+
+def test_int8_is_no_candidate() -> None:
+    builder = GraphBuilder()
+    type_ = TensorType(DType.INT8, (1, 3), Quantization.per_tensor(0.5, 9))
+    x = builder.input("x", type_)
+    graph = builder.output(builder.node("add", [x, x], [type_], ArithmeticAttrs()).result)
+    assert verdicts(LegalizeUint8(), graph, REGISTRY) == {}
+
+
+@pytest.mark.parametrize("kind", UNSIGNED_CASES)
+@given(data=st.data())
+def test_any_case_keeps_its_bytes_down_to_the_arena(kind: str, data: st.DataObject) -> None:
+    case = data.draw(UNSIGNED_CASES[kind])
+    assume(not case.problems())
+    try:
+        expected = case.evaluate()
+    except OpError:
+        assume(False)
+    graph = case.graph()
+    run_pipeline(graph, (*legalizing_passes(), *default_passes()), REGISTRY)
+    (found,) = run(lower(graph, REGISTRY, kernels(), name="case"), kernels(), case.feeds)
+    np.testing.assert_array_equal(found, expected)
