@@ -63,12 +63,13 @@ def unsupported(graph: Graph, registry: Registry, *, listing: bool = True) -> st
     if not where:
         return None
     lines = [f"{_count(len(where), 'operator')} in this model {'is' if len(where) == 1 else 'are'} not supported:"]
+    if listing:
+        # It is long, and the last lines are those that people read.
+        lines.append(f"  Supported are: {', '.join(sorted(registry)) or 'none'}.")
     for op, names in where.items():
         near = registry.nearest(op.rpartition(".")[2].lower()) if listing else []
         hint = f" (the nearest that is: {', '.join(near)})" if near else ""
         lines.append(f"  {op}, at {_count(len(names), 'node')}: {_shortened(names)}{hint}")
-    if listing:
-        lines.append(f"  Supported are: {', '.join(sorted(registry)) or 'none'}.")
     return "\n".join(lines)
 
 
@@ -220,17 +221,15 @@ def _op_problems(node: Node, definition: OpDef) -> Iterator[str]:
     if structural:
         return
     call = OpCall.of(node)
-    failed = False
     for constraint in definition.constraints:
         try:
             found = constraint.holds(call)
         except OpError as error:
             found = str(error)
         if found is not True:
-            failed = True
+            # Later constraints and `infer` may rely on earlier ones.
             yield f"{constraint.text}{f'; {found}' if isinstance(found, str) and found else ''}"
-    if failed:
-        return
+            return
     try:
         inferred = definition.infer(call)
     except OpError as error:
