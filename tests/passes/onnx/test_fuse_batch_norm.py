@@ -256,14 +256,14 @@ def test_what_was_quantized_before_may_fuse() -> None:
 @given(st.data())
 def test_networks_compute_what_they_did(data: st.DataObject) -> None:
     reseed(data.draw(st.integers(0, 999)))
-    n = Net(opset=data.draw(st.sampled_from([7, 9, 13, 15])), ir_version=7)
-    x = n.input("x", [2, 4, 5, 5])
+    n = Net(opset=data.draw(st.sampled_from([9, 13, 15])), ir_version=7)
+    x = n.input("x", [2, 4, 11, 11])
     outputs, shared = [], n.constant(rand(4, 2, 3, 3))
     for _ in range(data.draw(st.integers(1, 4))):
         kind = data.draw(st.sampled_from(["Conv", "Conv", "ConvTranspose", "BatchNormalization", "Relu"]))
         if kind.startswith("Conv"):
             w = shared if data.draw(st.booleans()) else rand(4, 2, 3, 3)
-            pads = [data.draw(st.sampled_from([0, 1]))] * 4 if kind == "Conv" else [1] * 4
+            pads = [data.draw(st.sampled_from([0, 1]))] * 4 if kind == "Conv" else [0] * 4
             x = n.node(kind, [x, w, *([rand(4)] if data.draw(st.booleans()) else [])], group=2, pads=pads)
         elif kind == "Relu":
             x = n.node("Relu", [x])

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from arenite.formats.onnx import import_model, model_registry
 from arenite.passes.base import Context
-from arenite.passes.onnx.fuse_pads import FusePads
+from arenite.passes.onnx.fuse_pads import OnnxFusePads
 from passes.onnx.fusing import Net, Outcome, rand, reseed
 
-SPEC = FusePads()
+SPEC = OnnxFusePads()
 
 
 def ints(*values: int) -> Any:

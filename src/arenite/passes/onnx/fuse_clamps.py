@@ -73,15 +73,23 @@ def _merge(work: Work, facts: Facts) -> None:
             continue
         if not node.operands or node.operands[0] is None or len(node.results) != 1:
             continue
-        candidate = work.consider(node)
-        try:
-            outcome = _attempt(node, work, facts)
-        except OpError:
-            outcome = Mismatch(UNKNOWN_BOUNDS)
-        if outcome.reason in (NEEDLESS, SHORTCUT, MERGED):
-            candidate.passed(outcome.reason, **outcome.arguments)
-        else:
-            candidate.missed(outcome.reason, **outcome.arguments)
+        # What took the place of the clamp before may be one again.
+        while _simplify(node, work, facts):
+            pass
+
+
+def _simplify(node: Node, work: Work, facts: Facts) -> bool:
+    """Merge a node with what is before it, if possible, and say so; whether to try again."""
+    candidate = work.consider(node)
+    try:
+        outcome = _attempt(node, work, facts)
+    except OpError:
+        outcome = Mismatch(UNKNOWN_BOUNDS)
+    if outcome.reason in (NEEDLESS, SHORTCUT, MERGED):
+        candidate.passed(outcome.reason, **outcome.arguments)
+        return node.graph is work.graph
+    candidate.missed(outcome.reason, **outcome.arguments)
+    return False
 
 
 def _attempt(node: Node, work: Work, facts: Facts) -> Mismatch:

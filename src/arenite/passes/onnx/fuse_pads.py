@@ -53,12 +53,12 @@ class _Padding:
 
 
 @dataclass(frozen=True)
-class FusePads(Pass):
+class OnnxFusePads(Pass):
     """Fuses Pad into the convolutions and pools that read it, when all of them can take it. Candidates are the Pads."""
 
     tolerance: float = 1e-4
 
-    name: ClassVar[str] = "fuse-pads"
+    name: ClassVar[str] = "onnx-fuse-pads"
     summary: ClassVar[str] = "Makes a Pad the padding of the convolutions and pools that read it."
     reasons: ClassVar[tuple[Reason, ...]] = (
         FUSED,
