@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from arenite._base.errors import AreniteError
-    from arenite.api import CompileResult, Interpreter, Model, compile, load  # noqa: A004
+    from arenite.api import CompileResult, Interpreter, Model, OptimizeResult, compile, load, optimize  # noqa: A004
 
-__all__ = ["AreniteError", "CompileResult", "Interpreter", "Model", "compile", "load"]
+__all__ = ["AreniteError", "CompileResult", "Interpreter", "Model", "OptimizeResult", "compile", "load", "optimize"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,15 +1,22 @@
 """The public surface of Arenite for Python."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from arenite.driver.compile import CompileResult, compile_loaded
 from arenite.driver.load import load_model
+from arenite.driver.optimize import OptimizeOptions, OptimizeResult, optimize_loaded
 from arenite.driver.options import CompileOptions, ObjectiveName, Simulate
 from arenite.interp.facade import Interpreter
+from arenite.ir.clone import clone_graph
 from arenite.ir.model import Model
 
-__all__ = ["CompileResult", "Interpreter", "Model", "compile", "load"]
+__all__ = ["CompileResult", "Interpreter", "Model", "OptimizeResult", "compile", "load", "optimize"]
 
 
 def load(path: str | PathLike[str]) -> Model:
@@ -49,3 +56,41 @@ def compile(  # noqa: A001 - the verb of the command line
     """
     options = CompileOptions(target, name, optimize, ram_limit_nbytes, flash_limit_nbytes, simulate, compiler)
     return compile_loaded(model, options, lambda _: None)
+
+
+def optimize(
+    model: Model,
+    *,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    outputs: Sequence[str] = (),
+    pins: Mapping[str, npt.ArrayLike] | None = None,
+    fold_max_nbytes: int | None = None,
+    without: Sequence[str] = (),
+    pure: Sequence[str] = (),
+    check: int = 3,
+) -> OptimizeResult:
+    """Make a model smaller without changing what it computes; `result.write(path)` writes it, `result.model` is it.
+
+    Args:
+        model: what `load` gave; it stays as it is.
+        input_shapes: static shapes of inputs, by name (.onnx).
+        outputs: those to keep; all when empty (.onnx).
+        pins: what inputs are taken to hold: they become constants (.onnx).
+        fold_max_nbytes: how many bytes of constants one folding may add; default: it depends on how many nodes go.
+        without: names of passes that do not run.
+        pure: custom operators, as `DOMAIN::OP`, that have no side effects and always give the same.
+        check: on how many inputs original and result are compared; 0: not at all.
+
+    Raises:
+        arenite.AreniteError: an option does not fit the model, or the result is not what the original is.
+    """
+    options = OptimizeOptions(
+        input_shapes={name: tuple(shape) for name, shape in (input_shapes or {}).items()},
+        outputs=tuple(outputs),
+        pins={name: np.asarray(value) for name, value in (pins or {}).items()},
+        fold_max_nbytes=fold_max_nbytes,
+        without=tuple(without),
+        pure=tuple(pure),
+        check=check,
+    )
+    return optimize_loaded(replace(model, graph=clone_graph(model.graph)), options)

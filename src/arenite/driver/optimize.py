@@ -13,8 +13,6 @@ from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.passes.pipeline import PassRow, PipelineResult
 
-Step = "Callable[[str], None]"
-
 
 @dataclass(frozen=True)
 class OptimizeOptions:
@@ -102,6 +100,23 @@ class OptimizeResult:
             "notes": list(self.notes),
             "remarks": [remark.to_json() for remark in self.remarks],
         }
+
+    def write(self, path: Path) -> None:
+        """Write the model, in its own format.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
+        if self.model.format == "onnx":
+            from arenite.formats.onnx import export_model  # noqa: PLC0415 - heavy
+
+            export_model(self.model, path)
+            return
+        from arenite.formats.tflite import export_model as export_tflite  # noqa: PLC0415 - heavy
+
+        data = export_tflite(self.model)
+        with written_whole(path) as temporary:
+            temporary.write_bytes(data)
 
     def table(self) -> list[dict[str, str]]:
         """Before and after, a row for each figure."""
@@ -202,15 +217,18 @@ def _run_tflite(model: Model, options: OptimizeOptions, reproducer: Path) -> Opt
         raise UsageError("--input-shape, --pin, --outputs and --pure are for .onnx models; this one is a .tflite")
     registry = registry_for(model)
     before = _core_costs(model)
-    limit = {} if options.fold_max_nbytes is None else {"fold_max_nbytes": options.fold_max_nbytes}
-    passes = [each for each in default_passes(**limit) if each.name not in options.without]
+    limit = options.fold_max_nbytes
+    chosen = default_passes(for_file=True) if limit is None else default_passes(for_file=True, fold_max_nbytes=limit)
+    passes = [each for each in chosen if each.name not in options.without]
     instruments: list[Instrument] = [VerifyGraph()]
     if options.check:
         instruments += [Differential(n_random=options.check, edges=False), Reproduce(reproducer)]
     result: PipelineResult = run_pipeline(model.graph, passes, registry, instruments=instruments)
-    changed = any(row.changed for row in result.rows)
+    after = _core_costs(model)
+    # Constants that were merged or attributes that were spelled out make no other network.
+    changed = any(row.changed for row in result.rows) and after != before
     checked = f"compared on {options.check} inputs after each pass" if options.check and changed else "not compared"
-    return OptimizeResult(model, changed, before, _core_costs(model), result.rows, result.remarks, (), checked)
+    return OptimizeResult(model, changed, before, after, result.rows, result.remarks, (), checked)
 
 
 def _core_costs(model: Model) -> Costs:

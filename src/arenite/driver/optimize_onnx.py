@@ -30,9 +30,9 @@ def optimize_onnx(model: Model, options: OptimizeOptions, *, source: Path | None
         SelfCheckError: the result does not compute what the original does.
     """
     registry = _registry(model, options)
-    before = measured(model.graph, registry)
     interface = Interface(options.input_shapes, options.pins, options.outputs)
     apply_interface(model.graph, interface)
+    before = measured(model.graph, registry)
     _forget_defaults(model, tuple(options.pins))
     original = replace(model, graph=clone_graph(model.graph)) if options.check else None
     passes = onnx_passes(fold_max_nbytes=options.fold_max_nbytes, off=options.without)

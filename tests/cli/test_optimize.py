@@ -1,0 +1,266 @@
+"""`arenite optimize` as scripts see it: exit status, stdout, stderr, files."""
+
+import io
+import json
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+import arenite
+from arenite._base.errors import SelfCheckError
+from arenite.cli.main import main
+from arenite.driver.optimize import OptimizeOptions
+from arenite.driver.optimize_onnx import optimize_onnx
+from arenite.passes.base import Pass, Work
+from arenite.passes.onnx.presets import onnx_passes
+
+TEXT = """<ir_version: 8, opset_import: ["": 17]>
+g (float[N, 3, L] image, int64 rate, float[2] spare) => (float[A, B] flat, float[N, 3, L] other) {
+    s = Shape (image)
+    zero = Constant <value_int: int = 0> ()
+    n = Gather (s, zero)
+    axes = Constant <value_ints: ints = [0]> ()
+    u = Unsqueeze (n, axes)
+    rest = Constant <value_ints: ints = [-1]> ()
+    t = Concat <axis: int = 0> (u, rest)
+    r = Relu (image)
+    flat = Reshape (r, t)
+    f = Cast <to: int = 1> (rate)
+    scaled = Mul (image, f)
+    other = Identity (scaled)
+}"""
+
+
+@dataclass
+class Finished:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def call(*arguments: object) -> Finished:
+    """The command line in this process, since starting one for each call takes long."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    status = 0
+    with redirect_stdout(stdout), redirect_stderr(stderr):
+        try:
+            main(["optimize", *map(str, arguments)])
+        except SystemExit as end:
+            status = int(end.code or 0)
+    return Finished(status, stdout.getvalue(), stderr.getvalue())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    target = tmp_path / "model.onnx"
+    target.write_bytes(onnx.parser.parse_model(TEXT).SerializeToString())
+    return target
+
+
+def ops(path: Path) -> list[str]:
+    return [node.op_type for node in onnx.load(path).graph.node]
+
+
+def test_a_model_gets_smaller_and_keeps_its_interface(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.onnx"
+    done = call(path, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert sorted(ops(out)) == ["Cast", "Mul", "Relu", "Reshape"]
+    for line in (
+        "nodes",
+        "weights, bytes",
+        "peak activations, bytes",
+        "MACs",
+        "compared with the original on 3 inputs",
+    ):
+        assert line in done.stdout
+    before, after = onnx.load(path).graph, onnx.load(out).graph
+    assert list(before.input) == list(after.input)
+    assert [item.name for item in before.output] == [item.name for item in after.output]
+
+
+def test_json_and_explanation(path: Path, tmp_path: Path) -> None:
+    out, why = tmp_path / "out.onnx", tmp_path / "why.json"
+    done = call(path, "-o", out, "--json", "--check", 0, "--explain", why)
+    content = json.loads(done.stdout)
+    assert content["checked"] == "not compared"
+    assert (content["before"]["nodes"], content["after"]["nodes"]) == (9, 4)
+    assert content == json.loads(why.read_text())
+    identity = [r for r in content["remarks"] if r["reason"] == "no-op"]
+    assert identity
+    assert set(identity[0]) == {"kind", "pass", "reason", "subject", "text", "origin"}
+
+
+def test_a_static_shape(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.onnx"
+    done = call(path, "-o", out, "--input-shape", "image:2,3,8", "--check", 2)
+    assert done.returncode == 0, done.stderr
+    (image, *_) = onnx.load(out).graph.input
+    assert [d.dim_value for d in image.type.tensor_type.shape.dim] == [2, 3, 8]
+    assert "unknown" not in done.stdout
+
+
+@pytest.mark.parametrize(("value", "left"), [("1", ["Relu", "Reshape"]), ("3", ["Mul", "Relu", "Reshape"])])
+def test_pinning_an_input(path: Path, tmp_path: Path, value: str, left: list[str]) -> None:
+    out = tmp_path / "out.onnx"
+    done = call(path, "-o", out, "--pin", f"rate={value}")
+    assert done.returncode == 0, done.stderr
+    # Times 1 goes, and with it all of the second output but its name.
+    found = [op for op in ops(out) if op != "Identity"]
+    assert sorted(found) == left
+    assert [item.name for item in onnx.load(out).graph.input] == ["image", "spare"]
+
+
+def test_pinning_by_a_file(path: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "rate.npy", np.array(5))
+    done = call(path, "-o", tmp_path / "out.onnx", "--pin", f"rate={tmp_path / 'rate.npy'}")
+    assert done.returncode == 0, done.stderr
+    (constant, *_) = [t for t in onnx.load(tmp_path / "out.onnx").graph.initializer if t.data_type == 1]
+    assert onnx.numpy_helper.to_array(constant).tolist() == 5.0
+
+
+def test_keeping_one_output(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.onnx"
+    done = call(path, "-o", out, "--outputs", "flat")
+    assert done.returncode == 0, done.stderr
+    assert sorted(ops(out)) == ["Relu", "Reshape"]
+    assert [item.name for item in onnx.load(out).graph.input] == ["image"]
+    assert "rate, spare" in done.stderr
+
+
+USAGE = [
+    (["--overwrite-input-shape", "image:1,3,8"], "--input-shape NAME:DIMS"),
+    (["--input-shapes", "image:1,3,8"], "--input-shape NAME:DIMS"),
+    (["--skip-fuse-bn"], "--no-fold-batch-norm"),
+    (["--chek", "3"], "--check"),
+    (["--input-shape", "imag:1,3,8"], "did you mean image"),
+    (["--outputs", "flt"], "did you mean flat"),
+    (["--pin", "rat=1"], "did you mean rate"),
+    (["--pin", "rate"], "NAME=VALUE"),
+    (["--pin", "rate=fast"], "no number"),
+    (["--input-shape", "image"], "NAME:DIMS"),
+    (["--input-shape", "image:1,x"], "NAME:DIMS"),
+    (["--pure", "Twice"], "DOMAIN::OP"),
+    (["second.onnx"], "one argument too many"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "hint"), USAGE)
+def test_usage_errors_say_what_to_type(path: Path, tmp_path: Path, arguments: list[str], hint: str) -> None:
+    out = tmp_path / "out.onnx"
+    done = call(path, "-o", out, *arguments)
+    assert done.returncode == 2
+    assert hint in done.stderr
+    assert not out.exists()
+
+
+def test_the_suffix_must_be_the_models(path: Path, tmp_path: Path) -> None:
+    done = call(path, "-o", tmp_path / "out.tflite")
+    assert done.returncode == 2
+    assert "convert" in done.stderr
+
+
+def test_out_must_be_given(path: Path) -> None:
+    done = call(path)
+    assert done.returncode == 2
+    assert "-o OUT" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--input-shape", "image:1,4,8"], ["image", "[1, 4, 8]"]),
+        (["--input-shape", "image:1,3"], ["image", "[1, 3]"]),
+        (["--pin", "rate=1.5"], ["rate", "1.5"]),
+        (["--pin", "image=1"], ["image", "--input-shape"]),
+        (["--pin", "spare=[1,2,3]"], ["spare", "[3]"]),
+    ],
+)
+def test_what_does_not_fit_is_refused(path: Path, tmp_path: Path, arguments: list[str], words: list[str]) -> None:
+    done = call(path, "-o", tmp_path / "out.onnx", *arguments)
+    assert done.returncode == 1
+    assert all(word in done.stderr for word in words), done.stderr
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["model.onnx"]
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"\x08\x07garbage")
+    done = call(tmp_path / "model.onnx", "-o", tmp_path / "out.onnx")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_the_python_surface_leaves_the_model_alone(path: Path, tmp_path: Path) -> None:
+    model = arenite.load(path)
+    nodes = len(model.graph)
+    result = arenite.optimize(model, input_shapes={"image": (1, 3, 4)}, pins={"rate": 1}, check=1)
+    assert len(model.graph) == nodes
+    assert len(result.model.graph) < nodes
+    result.write(tmp_path / "out.onnx")
+    assert "Reshape" in ops(tmp_path / "out.onnx")
+
+
+class Breaks(Pass):
+    """Exchanges Relu for Exp."""
+
+    name = "breaks"
+    summary = "Does wrong."
+    reasons = ()
+
+    def apply(self, work: Work) -> None:
+        for node in work.graph.nodes:
+            if node.op == "onnx.Relu":
+                node.op = "onnx.Exp"
+                work.rewriter.changed += 1
+
+
+def test_a_wrong_result_names_the_pass_and_is_not_written(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(**options: Any) -> tuple[Pass, ...]:
+        first, *rest = onnx_passes(**options)
+        return (first, Breaks(), *rest)
+
+    monkeypatch.setattr("arenite.driver.optimize_onnx.onnx_passes", broken)
+    reproducer = tmp_path / "reproducer"
+    with pytest.raises(SelfCheckError, match="pass 'breaks'"):
+        optimize_onnx(arenite.load(path), OptimizeOptions(), source=path, reproducer=reproducer)
+    assert ops(reproducer / "before.onnx").count("Relu") == 1
+    assert ops(reproducer / "after.onnx").count("Exp") == 1
+    assert json.loads((reproducer / "error.json").read_text())["pass"] == "breaks"
+    assert (reproducer / "inputs-0.npz").exists()
+
+
+@pytest.mark.shared
+def test_a_tflite_with_nothing_to_do_is_copied(shared: Path, tmp_path: Path) -> None:
+    source, out = shared / "models" / "tflite" / "mlperf_kws_int8.tflite", tmp_path / "out.tflite"
+    done = call(source, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert "nothing to do" in done.stderr
+    assert out.read_bytes() == source.read_bytes()
+
+
+@pytest.mark.shared
+def test_a_tflite_takes_no_options_of_onnx(shared: Path, tmp_path: Path) -> None:
+    source = shared / "models" / "tflite" / "mlperf_kws_int8.tflite"
+    done = call(source, "-o", tmp_path / "out.tflite", "--input-shape", "x:1")
+    assert done.returncode == 2
+
+
+def test_unoptimised_imports_stay_away() -> None:
+    """What --check 0 does not need is not loaded: it would cost more than the work."""
+    code = (
+        "import sys, arenite.driver.optimize, arenite.driver.optimize_onnx\n"
+        "print([m for m in ('onnxruntime', 'onnx.reference', 'arenite.lower', 'arenite.codegen', 'jinja2') "
+        "if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
