@@ -34,7 +34,7 @@ test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest
 
 test-all: $(VENV)/dev.stamp
-	ARENITE_PROFILE=ci $(BIN)/python -m pytest -m ''
+	ARENITE_PROFILE=ci $(BIN)/python -m pytest -m '' -n 2 --dist loadfile
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
