@@ -7,7 +7,7 @@ from pathlib import Path
 from arenite._base.remarks import Remark
 from arenite.codegen.bundle import render
 from arenite.codegen.names import Names
-from arenite.driver.checks import check_runnable
+from arenite.driver.checks import check_compilable
 from arenite.driver.options import CompileOptions
 from arenite.driver.resolver import resolver_methods
 from arenite.driver.toolbox import Toolbox, default_toolbox
@@ -82,7 +82,7 @@ def build(model: Model, options: CompileOptions, step: Step, toolbox: Toolbox | 
     """
     target = find_target(options.target)
     tools = toolbox if toolbox is not None else default_toolbox()
-    check_runnable(model, tools.registry)
+    check_compilable(model, tools.registry)
     step("optimising the graph")
     graph = clone_graph(model.graph)
     instruments = (VerifyGraph(), Differential(n_random=1, edges=False))

@@ -1,9 +1,16 @@
 """What must hold before a model is run or compiled: every problem is told, before any work is done."""
 
+from collections.abc import Iterator, Sequence
+
+from arenite._base.dtypes import DType
 from arenite._base.errors import ModelError
+from arenite.ir.graph import Graph, Node
 from arenite.ir.model import Model
 from arenite.ir.opdef import Registry
 from arenite.ir.verifier import check, unsupported
+
+_MAX_NAMED = 5
+_SMALL = (DType.INT4, DType.INT8, DType.UINT8)
 
 
 def check_runnable(model: Model, registry: Registry) -> None:
@@ -12,10 +19,71 @@ def check_runnable(model: Model, registry: Registry) -> None:
     Raises:
         ModelError: all problems of the first of these kinds that has any.
     """
+    _check(model, registry, hybrid_problem(model.graph))
+
+
+def check_compilable(model: Model, registry: Registry) -> None:
+    """Refuse what `check_runnable` does, and weights of 16-bit floats.
+
+    Raises:
+        ModelError: all problems of the first kind that has any.
+    """
+    _check(model, registry, hybrid_problem(model.graph), half_problem(model.graph))
+
+
+def _check(model: Model, registry: Registry, *problems: str | None) -> None:
     if model.format == "onnx":
         raise ModelError(
             f"{model.name} is an ONNX model: it can be run by the interpreter, but not compiled; give a .tflite"
         )
-    if problems := unsupported(model.graph, registry):
-        raise ModelError(problems)
+    if missing := unsupported(model.graph, registry):
+        raise ModelError(missing)
+    if found := [problem for problem in problems if problem]:
+        raise ModelError(found)
     check(model.graph, registry)
+
+
+def hybrid_problem(graph: Graph) -> str | None:
+    """One sentence on all nodes that multiply floats with quantized weights; None when there is none."""
+    hybrid = [node for node in graph.nodes if _is_hybrid(node)]
+    if not hybrid:
+        return None
+    return (
+        f"{_nodes(hybrid)} quantized weights and float activations: this is dynamic range quantization, which needs "
+        "float arithmetic on the device for each layer; convert the model with full integer quantization (a "
+        "representative dataset), or without quantization"
+    )
+
+
+def half_problem(graph: Graph) -> str | None:
+    """One sentence on all weights of 16-bit floats; None when there is none."""
+    widening = list(_of_halves(graph))
+    if not widening:
+        return None
+    return (
+        f"{_nodes(widening)} weights of 16-bit floats, for float32 arithmetic: they would take twice the flash, or be "
+        "widened at each invocation; convert the model with full integer quantization (a representative dataset)"
+    )
+
+
+def _is_hybrid(node: Node) -> bool:
+    first = node.optional_operand(0)
+    if first is None or first.is_constant or first.type.dtype is not DType.FLOAT32 or not node.results:
+        return False
+    return node.results[0].type.dtype is DType.FLOAT32 and any(
+        value.is_constant and value.type.dtype in _SMALL and value.type.quantization is not None
+        for value in node.present_operands[1:]
+    )
+
+
+def _of_halves(graph: Graph) -> Iterator[Node]:
+    for node in graph.nodes:
+        constants = [value for value in node.present_operands if value.is_constant]
+        if any(value.type.dtype in (DType.FLOAT16, DType.BFLOAT16) for value in constants):
+            yield node
+
+
+def _nodes(nodes: Sequence[Node]) -> str:
+    listed = ", ".join(f"'{node.name}'" for node in nodes[:_MAX_NAMED])
+    more = f" and {len(nodes) - _MAX_NAMED} more" if len(nodes) > _MAX_NAMED else ""
+    return f"{len(nodes)} nodes ({listed}{more}) take" if len(nodes) > 1 else f"node {listed} takes"

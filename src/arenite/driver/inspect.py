@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arenite._base.dtypes import DType
+from arenite.driver.checks import half_problem, hybrid_problem
 from arenite.driver.load import load_model, registry_for
 from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, Registry
@@ -78,7 +79,9 @@ def inspect_model(path: Path) -> Inspection:
     registry = registry_for(model)
     is_onnx = model.format == "onnx"
     missing = unsupported(graph, registry, listing=not is_onnx)
-    problems = verify(graph, registry) if missing is None else [missing]
+    kinds = () if is_onnx else (hybrid_problem(graph), half_problem(graph))
+    problems = [missing] if missing is not None else [problem for problem in kinds if problem]
+    problems = problems or verify(graph, registry)
     inner = [value for node in graph.nodes for value in node.results]
     return Inspection(
         model=model,

@@ -1,0 +1,92 @@
+"""Models that are quantized in part are refused with the reason, all nodes at once, and can be looked at."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arenite._base.dtypes import DType
+from arenite._base.errors import ModelError
+from arenite.driver.checks import check_compilable, check_runnable
+from arenite.driver.inspect import inspect_model
+from arenite.formats.tflite import export_model
+from arenite.ir.builder import GraphBuilder
+from arenite.ir.graph import Value
+from arenite.ir.model import Model
+from arenite.ir.types import Quantization, TensorType
+from arenite.ops import core_registry
+from arenite.ops.dense import FullyConnectedAttrs
+
+REGISTRY = core_registry()
+
+
+def _float(*shape: int) -> TensorType:
+    return TensorType(DType.FLOAT32, shape)
+
+
+def _dense(builder: GraphBuilder, x: Value, weight: Value, name: str) -> Value:
+    return builder.node("fully_connected", [x, weight], [_float(1, 4)], FullyConnectedAttrs(), name=name).result
+
+
+def _int8(builder: GraphBuilder) -> Value:
+    return builder.constant("w", np.ones((4, 4), np.int8), Quantization.per_tensor(0.5))
+
+
+def _half(builder: GraphBuilder, name: str) -> Value:
+    weight = builder.constant("h", np.ones((4, 4), np.float16))
+    return builder.node("dequantize", [weight], [_float(4, 4)], name=name).result
+
+
+def _hybrid() -> Model:
+    builder = GraphBuilder()
+    y = _dense(builder, builder.input("x", _float(1, 4)), _int8(builder), "one")
+    return Model("m", builder.output(_dense(builder, y, _int8(builder), "two")))
+
+
+def _halves() -> Model:
+    builder = GraphBuilder()
+    return Model("m", builder.output(_dense(builder, builder.input("x", _float(1, 4)), _half(builder, "wide"), "y")))
+
+
+def test_dynamic_range_quantization_is_refused_in_one_sentence() -> None:
+    for check in (check_runnable, check_compilable):
+        with pytest.raises(ModelError, match=r"2 nodes \('one', 'two'\) take quantized weights and float") as caught:
+            check(_hybrid(), REGISTRY)
+        assert len(caught.value.problems) == 1
+        assert "full integer quantization" in caught.value.problems[0]
+
+
+def test_half_floats_are_run_but_not_compiled() -> None:
+    check_runnable(_halves(), REGISTRY)
+    with pytest.raises(ModelError, match="node 'wide' takes weights of 16-bit floats"):
+        check_compilable(_halves(), REGISTRY)
+
+
+def test_both_kinds_are_told_at_once() -> None:
+    builder = GraphBuilder()
+    y = _dense(builder, builder.input("x", _float(1, 4)), _half(builder, "wide"), "y")
+    model = Model("m", builder.output(_dense(builder, y, _int8(builder), "mixed")))
+    with pytest.raises(ModelError) as caught:
+        check_compilable(model, REGISTRY)
+    assert [problem.split("'")[1] for problem in caught.value.problems] == ["mixed", "wide"]
+
+
+def test_floats_alone_and_integers_alone_pass() -> None:
+    builder = GraphBuilder()
+    x = builder.input("x", _float(1, 4))
+    weight = builder.constant("w", np.ones((4, 4), np.float32))
+    check_compilable(Model("m", builder.output(_dense(builder, x, weight, "y"))), REGISTRY)
+    builder = GraphBuilder()
+    small = TensorType(DType.INT8, (1, 4), Quantization.per_tensor(0.5))
+    node = builder.node("fully_connected", [builder.input("x", small), _int8(builder)], [small], FullyConnectedAttrs())
+    check_compilable(Model("m", builder.output(node.result)), REGISTRY)
+
+
+@pytest.mark.parametrize(("model", "text"), [(_hybrid(), "dynamic range"), (_halves(), "16-bit floats")])
+def test_inspect_reads_them_and_says_why_they_do_not_compile(model: Model, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    path.write_bytes(export_model(model))
+    found = inspect_model(path)
+    assert "fully_connected" in dict(found.histogram)
+    (problem,) = found.problems
+    assert text in problem
