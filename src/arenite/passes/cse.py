@@ -1,12 +1,14 @@
 """Common subexpression elimination: of nodes and constants that are the same, one stays."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from arenite._base.remarks import Reason
 from arenite.ir.content import content_hash
-from arenite.ir.graph import Graph, Node, Value
+from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.opdef import Trait
 from arenite.ir.printer import attrs_text
 from arenite.ir.types import TensorType
@@ -22,6 +24,8 @@ BOTH_OUTPUTS = Reason(
 NOT_REPEATABLE = Reason(
     "not-repeatable", "{subject} looks like '{other}', but {op} is not pure and deterministic, or works on state"
 )
+
+_SAMPLES = 8
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def _merge_constants(work: Work) -> None:
     for values in by_type.values():
         first: dict[str, Value] = {}
         # Hashing reads every byte: only where there is something to compare with.
-        for value in values if len(values) > 1 else ():
+        for value in _look_alike(values):
             assert value.constant is not None
             twin = first.setdefault(content_hash(value.constant), value)
             if twin is value:
@@ -85,6 +89,23 @@ def _merge_constants(work: Work) -> None:
                 candidate.passed(SAME_CONSTANT, other=other)
             else:
                 candidate.missed(BOTH_OUTPUTS, other=twin.name)
+
+
+def _bits(array: Array, place: int) -> bytes:
+    return np.asarray(array[np.unravel_index(place, array.shape)]).tobytes()
+
+
+def _look_alike(values: Sequence[Value]) -> list[Value]:
+    """Those of some constants of one type that have the same few elements as another one."""
+    groups: dict[Hashable, list[Value]] = {}
+    for value in values if len(values) > 1 else ():
+        array = value.constant
+        assert array is not None
+        places = range(0, array.size, max(1, array.size // _SAMPLES))
+        sample = () if array.dtype == object else tuple(_bits(array, place) for place in places)
+        groups.setdefault(sample, []).append(value)
+    alike = {value for group in groups.values() if len(group) > 1 for value in group}
+    return [value for value in values if value in alike]
 
 
 def _key(node: Node, work: Work) -> Hashable:

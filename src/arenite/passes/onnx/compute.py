@@ -101,7 +101,7 @@ def compact(array: Array) -> Array:
     return np.array(array, order="C")
 
 
-def stability(node: Node, operands: Sequence[Array | None], results: Sequence[Array]) -> dict[str, object] | None:
+def stability(operands: Sequence[Array | None], results: Sequence[Array]) -> dict[str, object] | None:
     """What makes results unstable: NaN or infinity when no operand has any."""
     tests: tuple[tuple[str, Callable[[Array], Array]], ...] = (("NaN", np.isnan), ("infinite", np.isinf))
     for what, test in tests:

@@ -15,6 +15,7 @@ from arenite.ir.content import is_splat
 from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.opdef import Trait
 from arenite.ir.pattern import Mismatch
+from arenite.ops.onnx.attrs import OnnxAttrs, TensorAttr
 from arenite.ops.onnx.dialect import is_control_flow
 from arenite.ops.onnx.names import is_absent, split_op
 from arenite.passes.base import Candidate, Pass, Work
@@ -140,7 +141,7 @@ class _Folding:
         results = compute(node, operands, self._work.registry)
         if isinstance(results, str):
             return Mismatch(NO_MEANING, {"problem": results})
-        if (unstable := stability(node, operands, results)) is not None:
+        if (unstable := stability([*operands, *_tensors(node)], results)) is not None:
             return Mismatch(NOT_STABLE, unstable)
         self._arrays.update(zip(node.results, results, strict=True))
         return None
@@ -277,6 +278,12 @@ class _Folding:
             cone[producer] = None
             pending.extend(producer.present_operands)
         return list(cone)
+
+
+def _tensors(node: Node) -> list[Array]:
+    """Tensors among a node's attributes, which may hold infinities as operands may."""
+    fields = node.attrs.fields if isinstance(node.attrs, OnnxAttrs) else ()
+    return [value.array for _, value in fields if isinstance(value, TensorAttr)]
 
 
 def _freed(nodes: Sequence[Node], kept: set[Node]) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from arenite._base.dtypes import DType
 from arenite.ir.opdef import OpError
 from arenite.passes.onnx.expr import Expr, Poly, add, floordiv, mul, sub
-from arenite.passes.onnx.facts import Asked, Fact, Infer, Shape
+from arenite.passes.onnx.fact import Asked, Fact, Infer, Shape
 from arenite.passes.onnx.infer_elementwise import same_type
 from arenite.passes.onnx.shapes import broadcast, place, places, shape_of, unknown_dims
 

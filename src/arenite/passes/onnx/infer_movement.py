@@ -3,7 +3,7 @@
 from arenite._base.dtypes import DType
 from arenite.ir.opdef import OpError
 from arenite.passes.onnx.expr import Expr, add, floordiv, mul
-from arenite.passes.onnx.facts import Asked, Fact, Infer
+from arenite.passes.onnx.fact import Asked, Fact, Infer
 from arenite.passes.onnx.shapes import place, places, shape_of, unknown_dims, with_dim
 
 

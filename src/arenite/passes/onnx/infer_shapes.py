@@ -5,7 +5,7 @@ from arenite.ir.graph import Graph
 from arenite.ir.opdef import OpError
 from arenite.ops.onnx.numpy_movement import slice_bounds
 from arenite.passes.onnx.expr import Expr, Poly, add, divide_exactly, is_natural, lower, mul, product, sub
-from arenite.passes.onnx.facts import MAX_ELEMENTS, NOTHING, Asked, Elements, Fact, Infer, Shape
+from arenite.passes.onnx.fact import MAX_ELEMENTS, NOTHING, Asked, Elements, Fact, Infer, Shape
 from arenite.passes.onnx.shapes import place, places, shape_of, unknown_dims, with_dim
 
 END = 2**31 - 1

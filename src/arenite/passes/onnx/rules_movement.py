@@ -60,8 +60,12 @@ class Cut:
     end: int
     step: int
 
+    def slice(self, dim: int) -> slice:
+        """The same for Python, of a dimension of this size."""
+        return slice_bounds(self.start, self.end, self.step, dim)
 
-def _cuts(node: Node, site: Site) -> dict[int, Cut] | None:
+
+def cuts_of(node: Node, site: Site) -> dict[int, Cut] | None:
     """By dimension, counted from the front; None when not all is known."""
     rank = site.fact(node.operand(0)).rank
     if rank is None:
@@ -115,7 +119,7 @@ def _slices(node: Node, site: Site) -> Done | Mismatch:
         return Mismatch(NOT_OF_SLICE, {"value": middle.name})
     if not dies_with(middle, node):
         return Mismatch(READ_ELSEWHERE, {"value": middle.name})
-    first, second = _cuts(inner, site), _cuts(node, site)
+    first, second = cuts_of(inner, site), cuts_of(node, site)
     source = inner.operand(0)
     shape = site.fact(source).shape
     if first is None or second is None or shape is None:

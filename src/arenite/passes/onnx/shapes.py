@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from arenite.ir.opdef import OpError
 from arenite.passes.onnx.expr import Expr, Poly, product
-from arenite.passes.onnx.facts import Asked, Fact, Shape
+from arenite.passes.onnx.fact import Asked, Fact, Shape
 
 
 def shape_of(fact: Fact) -> Shape:

@@ -10,7 +10,7 @@ from arenite.ir.opdef import OpError
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.names import is_onnx, split_op
 from arenite.passes.base import Pass, Work
-from arenite.passes.onnx import rules_layers, rules_movement, rules_noop, rules_views
+from arenite.passes.onnx import rules_layers, rules_movement, rules_noop, rules_slices, rules_views
 from arenite.passes.onnx.facts import Facts
 from arenite.passes.onnx.rules import Done, Rule, Site
 from arenite.passes.purity import why_impure
@@ -18,7 +18,13 @@ from arenite.passes.purity import why_impure
 SAME_SIZES = Reason("same-sizes", "{subject} computes the sizes {sizes}, which %{value} holds already")
 ILL_FORMED = Reason("ill-formed", "{subject} has attributes that its operator does not take: {problem}")
 
-RULES: tuple[Rule, ...] = (*rules_noop.RULES, *rules_views.RULES, *rules_movement.RULES, *rules_layers.RULES)
+RULES: tuple[Rule, ...] = (
+    *rules_noop.RULES,
+    *rules_views.RULES,
+    *rules_movement.RULES,
+    *rules_layers.RULES,
+    *rules_slices.RULES,
+)
 
 Scope = dict[Hashable, Value]
 
