@@ -1,7 +1,7 @@
 """Canonicalization: of several ways to say the same, the shortest."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import NotApplicable, Trait
 from arenite.ir.pattern import Mismatch
 from arenite.ir.printer import attrs_text
-from arenite.ops.movement import ConcatenationAttrs
+from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
 from arenite.passes.base import Pass, Work
 from arenite.passes.clamps import CLAMPS, both
 
@@ -29,6 +29,9 @@ RESCALES = Reason("rescales", "the activations {subject} and '{first}' have oper
 PADDINGS_UNKNOWN = Reason("paddings-unknown", "the paddings of {subject} are not constant")
 PADS = Reason("pads", "{subject} adds elements")
 SEVERAL = Reason("several-values", "{subject} joins {count} values")
+ONE_ELEMENT = Reason("one-element", "%{value} is {count} times the same, so {subject} reads one element and repeats it")
+PER_CHANNEL = Reason("per-channel", "%{value} is the same throughout, but quantized per channel")
+GIVES_SHAPE = Reason("gives-shape", "%{value} is the same throughout, but gives the result of {subject} its shape")
 ACTIVATES = Reason("has-activation", "{subject} also applies {activation}")
 
 
@@ -114,6 +117,59 @@ def _reshape_of_view(node: Node, work: Work) -> Done | Mismatch:
     return _read_through(node, origin, work)
 
 
+def _other_view_of_view(node: Node, work: Work) -> Done | Mismatch:
+    """A squeeze or expand_dims of a view: a reshape says both."""
+    source = node.operand(0)
+    inner = source.producer
+    if inner is None or not _by_trait(Trait.VIEW)(inner, work):
+        return Mismatch(NOT_OF_VIEW, {"value": source.name})
+    origin, result = inner.operand(0), node.result.type
+    if (origin.type.dtype, origin.type.quantization) != (result.dtype, result.quantization) or not result.is_static:
+        return Mismatch(CHANGES_TYPE, {"before": origin.type, "after": result})
+    shape = work.rewriter.constant(f"{node.name}/shape", np.array(result.dims, np.int32))
+    names = (*inner.origin, *node.origin)
+    made = work.rewriter.insert(
+        node, "reshape", [origin, shape], [result], ReshapeAttrs(result.dims), name=node.name, origin=names
+    )
+    work.rewriter.replace(node, [made.result], take_names=True)
+    return Done(SHORTCUT, {"value": origin.name, "op": inner.op})
+
+
+def _is_other_view(node: Node, work: Work) -> bool:
+    return node.op in ("squeeze", "expand_dims") and _by_trait(Trait.VIEW)(node, work)
+
+
+def _splat(node: Node, work: Work) -> Done | Mismatch:
+    """One element where an operand has many that are the same, if the other one still gives the result its shape."""
+    index = next(i for i, value in enumerate(node.present_operands) if _is_splat(value))
+    value, other = node.operand(index), node.operand(1 - index)
+    if value.type.quantization is not None and not value.type.quantization.is_per_tensor:
+        return Mismatch(PER_CHANNEL, {"value": value.name})
+    if other.type.shape != node.result.type.shape:
+        return Mismatch(GIVES_SHAPE, {"value": value.name})
+    assert value.constant is not None
+    type_ = replace(value.type, shape=(1,) * value.type.rank)
+    element = value.constant.reshape(-1)[:1].reshape(type_.dims)
+    work.rewriter.set_operand(node, index, work.rewriter.constant(value.name, element.copy(), type_))
+    return Done(ONE_ELEMENT, {"value": value.name, "count": value.type.nelem})
+
+
+def _is_splat(value: Value) -> bool:
+    """Whether all elements of a constant are the same bits."""
+    array = value.constant
+    if not value.is_constant or array is None or array.size < 2 or array.dtype == object:
+        return False
+    if not any(array.strides):
+        return True
+    words = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
+    return bool((words == words[0]).all())
+
+
+def _reads_splat(node: Node, work: Work) -> bool:
+    pair = len(node.operands) == 2 and len(node.present_operands) == 2
+    return pair and _by_trait(Trait.ELEMENTWISE)(node, work) and any(map(_is_splat, node.present_operands))
+
+
 def _activation_of_activation(node: Node, work: Work) -> Done | Mismatch:
     middle = node.operand(0)
     inner = middle.producer
@@ -156,8 +212,10 @@ def _quantize(node: Node, work: Work) -> Done | Mismatch:
 RULES = (
     Rule(_has_facet, _facet),
     Rule(_by_op("reshape"), _reshape_of_view),
+    Rule(_is_other_view, _other_view_of_view),
     Rule(_by_trait(Trait.VIEW), _view),
     Rule(_is_clamp, _activation_of_activation),
+    Rule(_reads_splat, _splat),
     Rule(_by_op("pad"), _pad),
     Rule(_by_op("concatenation"), _concatenation),
     Rule(_by_op("quantize"), _quantize),
@@ -184,6 +242,9 @@ class Canonicalize(Pass):
         PADDINGS_UNKNOWN,
         PADS,
         SEVERAL,
+        ONE_ELEMENT,
+        PER_CHANNEL,
+        GIVES_SHAPE,
         ACTIVATES,
     )
 

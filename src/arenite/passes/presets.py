@@ -7,9 +7,11 @@ from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.fold import Fold
 from arenite.passes.fuse_activations import FuseActivations
 from arenite.passes.fuse_pads import FusePads
+from arenite.passes.join_slices import JoinSlices
 from arenite.passes.legalize_uint8 import LegalizeUint8
 from arenite.passes.resolve_state import ResolveState
 from arenite.passes.straighten import Straighten
+from arenite.passes.transposes import SimplifyTransposes
 
 
 def all_passes() -> tuple[Pass, ...]:
@@ -32,10 +34,14 @@ def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes, for_file: bool = F
         fold_max_nbytes: see Fold.
         for_file: the result is to be written as .tflite, which has no words for some of what C can do.
     """
+    # A reshape costs nothing in C; the runtimes that read files copy for it as for a slice.
+    straightening = () if for_file else (Straighten(),)
     return (
         Fold(fold_max_nbytes),
-        Straighten(),
+        *straightening,
+        SimplifyTransposes(),
         Canonicalize(),
+        JoinSlices(),
         CommonSubexpressions(),
         DeadCodeElimination(),
         FuseActivations(),

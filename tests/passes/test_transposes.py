@@ -1,0 +1,222 @@
+"""Transposes: each precondition has a test that fails when it is taken away."""
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from arenite._base.dtypes import DType
+from arenite.formats.tflite import export_model
+from arenite.ir.attrs import Attrs
+from arenite.ir.builder import GraphBuilder
+from arenite.ir.clone import clone_graph
+from arenite.ir.graph import Graph, Value
+from arenite.ir.model import Model
+from arenite.ir.types import Quantization, TensorType
+from arenite.ops import core_registry
+from arenite.ops.arithmetic import ArithmeticAttrs
+from arenite.passes.base import Context
+from arenite.passes.transposes import SimplifyTransposes
+from passes.support import ops, verdicts
+
+REGISTRY = core_registry()
+Q = Quantization.per_tensor(0.5, -5)
+DIMS = (1, 2, 3, 4)
+TO_NHWC, TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
+
+
+def tensor(dims: Sequence[int] = DIMS, quantization: Quantization | None = Q) -> TensorType:
+    return TensorType(DType.FLOAT32 if quantization is None else DType.INT8, tuple(dims), quantization)
+
+
+def transpose(b: GraphBuilder, x: Value, order: Sequence[int], name: str = "transpose") -> Value:
+    type_ = TensorType(x.type.dtype, tuple(x.type.dims[axis] for axis in order), x.type.quantization)
+    perm = b.constant("perm", np.array(order, np.int32))
+    return b.node("transpose", [x, perm], [type_], Attrs(), name=name).result
+
+
+def binary(b: GraphBuilder, op: str, one: Value, other: Value, name: str = "sum") -> Value:
+    dims = np.broadcast_shapes(one.type.dims, other.type.dims)
+    type_ = TensorType(one.type.dtype, dims, one.type.quantization)
+    attrs = ArithmeticAttrs() if op in ("add", "mul") else Attrs()
+    return b.node(op, [one, other], [type_], attrs, name=name).result
+
+
+def relu(b: GraphBuilder, x: Value) -> Value:
+    return b.node("relu", [x], [x.type], Attrs(), name="relu").result
+
+
+def said(graph: Graph, subject: str = "transpose") -> str:
+    return verdicts(SimplifyTransposes(), graph, REGISTRY)[subject][-1]
+
+
+@pytest.mark.parametrize("first", list(permutations(range(3)))[1:])
+@pytest.mark.parametrize("second", list(permutations(range(3)))[1:])
+def test_two_are_one_or_none(first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    b = GraphBuilder()
+    x = b.input("x", tensor((2, 3, 4)))
+    last = transpose(b, transpose(b, x, first, "first"), second)
+    graph = b.output(relu(b, last))
+    undone = tuple(first[axis] for axis in second) == (0, 1, 2)
+    assert said(graph) == f"passed {'cancelled' if undone else 'composed'}"
+    assert ops(graph) == (["relu"] if undone else ["transpose", "relu"])
+    assert "first" in next(iter(graph.nodes)).origin
+
+
+def test_together_they_may_move_nothing() -> None:
+    b = GraphBuilder()
+    x = b.input("x", tensor((1, 2, 3, 1)))
+    last = transpose(b, transpose(b, x, (2, 1, 0, 3), "first"), (3, 1, 2, 0))
+    graph = b.output(last)
+    assert said(graph) == "passed reshapes"
+    assert ops(graph) == ["reshape"]
+    assert graph.outputs[0].name == "transpose"
+
+
+def test_a_first_one_that_others_read_stays() -> None:
+    b = GraphBuilder()
+    first = transpose(b, b.input("x", tensor()), TO_NHWC, "first")
+    graph = b.output(relu(b, transpose(b, first, TO_NCHW)), first)
+    assert said(graph) == "passed cancelled"
+    assert ops(graph) == ["transpose", "relu"]
+
+
+def test_an_output_keeps_its_name() -> None:
+    b = GraphBuilder()
+    x = b.input("x", tensor())
+    graph = b.output(transpose(b, transpose(b, x, TO_NHWC, "first"), TO_NCHW))
+    assert said(graph) == "missed output-name"
+
+
+def test_the_layout_of_an_input_is_the_users() -> None:
+    b = GraphBuilder()
+    assert said(b.output(transpose(b, b.input("x", tensor()), TO_NHWC))) == "missed input-layout"
+
+
+def test_no_transpose_before() -> None:
+    b = GraphBuilder()
+    x = relu(b, b.input("x", tensor()))
+    assert said(b.output(transpose(b, x, TO_NHWC))) == "missed no-partner"
+
+
+def test_orders_that_are_computed() -> None:
+    b = GraphBuilder()
+    perm = b.input("perm", TensorType(DType.INT32, (4,)))
+    first = transpose(b, b.input("x", tensor()), TO_NHWC, "first")
+    node = b.node("transpose", [first, perm], [tensor()], Attrs(), name="transpose")
+    graph = b.output(node.result)
+    remarks = SimplifyTransposes().run(graph, Context(REGISTRY)).remarks
+    assert [r.reason.slug for r in remarks if r.subject == "transpose"] == ["computed"]
+
+
+@pytest.mark.parametrize("quantization", [Quantization.per_tensor(0.25, 3), Quantization((0.5,) * 2, (0, 0), 1)])
+def test_transposes_that_change_the_type(quantization: Quantization) -> None:
+    b = GraphBuilder()
+    first = transpose(b, b.input("x", tensor()), TO_NHWC, "first")
+    perm = b.constant("perm", np.array(TO_NCHW, np.int32))
+    node = b.node("transpose", [first, perm], [tensor(DIMS, quantization)], Attrs(), name="transpose")
+    remarks = SimplifyTransposes().run(b.output(node.result), Context(REGISTRY)).remarks
+    assert [r.reason.slug for r in remarks if r.subject == "transpose"] == ["computed"]
+
+
+@pytest.mark.parametrize("op", ["add", "mul", "maximum"])
+def test_two_alike_sink_through_an_elementwise_op(op: str) -> None:
+    b = GraphBuilder()
+    one, other = (transpose(b, b.input(name, tensor()), TO_NHWC, f"t{name}") for name in "ab")
+    graph = b.output(binary(b, op, one, other))
+    assert said(graph, "sum") == "passed sunk"
+    assert ops(graph) == [op, "transpose"]
+    assert graph.outputs[0].name == "sum"
+
+
+@pytest.mark.parametrize("constant", [(), (3,), (4, 3), (1, 3, 1, 1), (1, 3, 4, 2)], ids=str)
+@pytest.mark.parametrize("splat", [False, True])
+def test_one_sinks_where_the_next_undoes_it(constant: tuple[int, ...], splat: bool) -> None:
+    b = GraphBuilder()
+    x = b.input("x", TensorType(DType.FLOAT32, (1, 2, 3, 4)))
+    before = transpose(b, x, (0, 2, 3, 1), "first")
+    array = np.random.default_rng(0).standard_normal(constant).astype(np.float32)
+    dims = {(3,): (2,), (4, 3): (4, 2)}.get(constant, constant)
+    array = np.resize(array, dims)
+    if splat:
+        array = np.broadcast_to(np.float32(2), dims)
+    middle = binary(b, "mul", before, b.constant("c", array))
+    graph = b.output(relu(b, transpose(b, middle, TO_NCHW)))
+    assert said(graph) == "passed cancelled"
+    assert ops(graph) == ["mul", "relu"]
+    if splat and array.size > 1:
+        moved = next(iter(graph.nodes)).operand(1).constant
+        assert moved is not None
+        assert not any(moved.strides)
+
+
+def test_one_does_not_sink_for_nothing() -> None:
+    b = GraphBuilder()
+    graph = b.output(relu(b, transpose(b, b.input("x", tensor()), TO_NHWC)))
+    assert said(graph, "relu") == "missed no-gain"
+
+
+def test_transposes_that_stay_anyway_are_no_gain() -> None:
+    b = GraphBuilder()
+    one, other = (transpose(b, b.input(name, tensor()), TO_NHWC, f"t{name}") for name in "ab")
+    graph = b.output(binary(b, "add", one, other), one)
+    assert said(graph, "sum") == "missed no-gain"
+
+
+def test_a_result_that_is_an_output_is_needed_as_it_is() -> None:
+    b = GraphBuilder()
+    middle = relu(b, transpose(b, b.input("x", tensor()), TO_NHWC, "first"))
+    graph = b.output(transpose(b, middle, TO_NCHW), middle)
+    assert said(graph, "relu") == "missed no-gain"
+
+
+def test_different_orders() -> None:
+    b = GraphBuilder()
+    one = transpose(b, b.input("a", tensor((1, 2, 2, 2))), TO_NHWC, "ta")
+    other = transpose(b, b.input("b", tensor((1, 2, 2, 2))), TO_NCHW, "tb")
+    assert said(b.output(binary(b, "add", one, other)), "sum") == "missed orders-differ"
+
+
+def test_an_operand_that_is_neither_transposed_nor_constant() -> None:
+    b = GraphBuilder()
+    one = transpose(b, b.input("a", tensor()), TO_NHWC, "ta")
+    graph = b.output(binary(b, "add", one, b.input("b", one.type)))
+    assert said(graph, "sum") == "missed not-all-transposed"
+
+
+def test_a_constant_per_channel() -> None:
+    b = GraphBuilder()
+    one = transpose(b, b.input("a", tensor()), TO_NHWC, "ta")
+    q = Quantization((0.5, 0.25), (0, 0), 0)
+    constant = b.constant("c", np.array([1, 2], np.int8), q)
+    graph = b.output(binary(b, "add", one, constant))
+    remarks = SimplifyTransposes().run(graph, Context(REGISTRY)).remarks
+    assert [r.reason.slug for r in remarks if r.subject == "sum"] == ["per-channel"]
+
+
+def test_ops_that_are_not_elementwise_keep_theirs() -> None:
+    b = GraphBuilder()
+    x = transpose(b, b.input("x", tensor()), TO_NHWC, "first")
+    graph = b.output(b.node("softmax", [x], [x.type], REGISTRY["softmax"].attrs(), name="softmax").result)
+    assert "softmax" not in verdicts(SimplifyTransposes(), graph, REGISTRY)
+
+
+@pytest.mark.wheel
+@given(data=st.data())
+def test_the_oracle_sees_no_difference(data: st.DataObject) -> None:
+    b = GraphBuilder()
+    orders = st.permutations(range(4))
+    order = data.draw(orders)
+    values = [transpose(b, b.input(name, tensor()), order, f"t{name}") for name in "ab"]
+    middle = binary(b, data.draw(st.sampled_from(["add", "mul"])), *values)
+    graph = b.output(transpose(b, middle, data.draw(orders)))
+    before = export_model(Model("m", clone_graph(graph)))
+    verdicts(SimplifyTransposes(), graph, REGISTRY)
+    assert ops(graph).count("transpose") <= 1
+    feeds = oracle.random_feeds(before)
+    found, expected = oracle.run_wheel(export_model(Model("m", graph)), feeds), oracle.run_wheel(before, feeds)
+    np.testing.assert_array_equal(found, expected)
