@@ -35,6 +35,7 @@ LARGE = [
     "mltk_fingerprint_signature",
     "mltk_rock_paper_scissors",
     "tflm_keyword_scrambled_int8",
+    "coral_keras_lstm_mnist_ptq",
     "mww_okay_nabu_v2",
 ]
 
