@@ -58,7 +58,9 @@ def test_claims_hold_and_a_second_run_changes_nothing(path: Path) -> None:
     assert after.nodes <= before.nodes
     assert after.weights_nbytes <= 1.1 * before.weights_nbytes + 4096
     if before.activations_nbytes is not None and after.activations_nbytes is not None:
-        assert after.activations_nbytes <= before.activations_nbytes
+        # A layer that was computed twice is kept until its second reader instead.
+        computed_once = before.macs is not None and after.macs is not None and after.macs < before.macs
+        assert computed_once or after.activations_nbytes <= before.activations_nbytes
     assert before.macs is None or (after.macs is not None and after.macs <= before.macs)
 
 
