@@ -9,9 +9,11 @@ from hypothesis import given
 from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs
 from arenite.ir.types import Quantization
-from arenite.lower import kernels
+from arenite.lower import arena, kernels
 from arenite.lower.broadcast import broadcast, gather
 from arenite.lower.kernel import OperandRef, Prepared, PreparedConstant, ResultRef
+from arenite.lower.lower import lower
+from arenite.ops import core_registry
 from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.ops.movement import ConcatenationAttrs
 from arenite.ops.reduce import ReduceAttrs
@@ -167,3 +169,15 @@ def test_variants_are_named_apart() -> None:
     names = [(kernel.op, kernel.variant) for kernel in KERNELS]
     assert len(set(names)) == len(names)
     assert all(a.info is b.info for a, b in itertools.combinations(KERNELS, 2) if a.info.symbol == b.info.symbol)
+
+
+@pytest.mark.parametrize("constant", [0, 1])
+def test_a_constant_is_read_by_its_codes_as_what_is_computed_is(constant: int) -> None:
+    """Tables are indexed by unsigned codes; the model's constants are signed."""
+    data = np.arange(-128, 128, dtype=np.int8).reshape(2, 128)
+    case = Plain("add", (data, data[::-1]), (Q, Q, Q), DType.INT8, ArithmeticAttrs(), constants=frozenset({constant}))
+    program = lower(case.graph(), core_registry(), KERNELS, name="net")
+    (call,) = program.calls
+    assert call.variant == "table"
+    (result,) = arena.run(program, KERNELS, case.feeds)
+    np.testing.assert_array_equal(result, case.evaluate())

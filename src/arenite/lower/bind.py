@@ -48,14 +48,16 @@ def bind_steps(steps: Sequence[Step], aliases: Aliases, pool: ConstantPool) -> t
 
 
 def value_ref(value: Value, aliases: Aliases, pool: ConstantPool, name: str, offset_nbytes: int = 0) -> Ref:
-    """Where the bytes of a value are, from an offset on. `name` is for a constant that nobody has named yet."""
+    """Where the bytes of a value are, from an offset on.
+
+    A constant is there whole; `name` is for one that nobody has named yet.
+    """
     root = aliases.root(value)
     if root.is_variable:
         return StateRef(root.name, offset_nbytes, root.type.nbytes - offset_nbytes)
     if root.constant is None:
         return BufferRef(aliases.host(value).name, offset_nbytes, root.type.nbytes - offset_nbytes, root.name)
-    data = np.ascontiguousarray(root.constant).reshape(-1)[offset_nbytes // root.constant.itemsize :]
-    return pool.add(name, data, ConstantKind.WEIGHTS)
+    return pool.add(name, root.constant, ConstantKind.WEIGHTS)
 
 
 def _bind(index: int, step: Step, aliases: Aliases, pool: ConstantPool) -> KernelCall:
@@ -89,14 +91,17 @@ def _argument(index: int, step: Step, argument: Argument, aliases: Aliases, pool
             return pool.add(constant_name, _typed(given.data, step, argument), given.kind)
         case OperandRef() | ResultRef():
             value = step.value_of(given)
-            if value.is_constant and value.constant is not None:
-                _typed(value.constant, step, argument)
+            constant = aliases.root(value).constant
+            if constant is not None and not aliases.root(value).is_variable:
+                flat = np.ascontiguousarray(constant).reshape(-1)[given.offset_nbytes // constant.itemsize :]
+                return pool.add(constant_name, _typed(flat, step, argument), ConstantKind.WEIGHTS)
             return value_ref(value, aliases, pool, constant_name, given.offset_nbytes)
 
 
 def _typed(data: Array, step: Step, argument: Argument) -> Array:
+    """The data as the argument's type; bytes are bytes, as they are in the arena: tables are read by unsigned codes."""
     wanted = NUMPY_OF_CTYPE[argument.ctype]
-    found = data.view(np.uint8) if data.dtype == np.bool_ else data
+    found = data.view(wanted) if data.itemsize == wanted.itemsize == 1 else data
     if found.dtype != wanted:
         raise SelfCheckError(
             f"step '{step.name}', kernel {step.choice.kernel.info.symbol}: argument {argument.name} is "
