@@ -197,6 +197,17 @@ def test_operands_are_read_only() -> None:
         Interpreter(_graph_of("t.spoil"), registry).run([A.copy()])
 
 
+def test_values_without_dimensions_stay_arrays() -> None:
+    """numpy makes scalars of them."""
+    square = op("t.square", ["x"], lambda call, operands: (operands[0] * operands[0],))  # type: ignore[operator]
+    b = GraphBuilder()
+    x = b.input("x", f32())
+    once = b.node("t.square", [x], [f32()]).result
+    b.output(b.node("t.square", [once], [f32()]).result)
+    interpreter = Interpreter(b.graph, REGISTRY.extended_with([square]))
+    assert interpreter.run([np.array(3, np.float32)])[0].tolist() == 81
+
+
 def test_dead_values_are_released() -> None:
     alive: list[weakref.ref[Array]] = []
     peak: list[int] = []

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from arenite._base.errors import ModelError, SelfCheckError
 from arenite.ir.graph import Array, Node
 from arenite.ir.opdef import Evaluate, OpCall, OpDef, OpError
@@ -24,7 +26,8 @@ def execute(
         SelfCheckError: the op's reference gives another dtype or shape than its inference.
     """
     try:
-        results = (evaluate or definition.evaluate)(OpCall.of(node), operands)
+        # Arithmetic on arrays without dimensions gives numpy scalars.
+        results = tuple(np.asarray(x) for x in (evaluate or definition.evaluate)(OpCall.of(node), operands))
     except OpError as error:
         raise ModelError(f"node '{node.name}' ({node.op}): {error}") from error
     if len(results) != len(node.results):
