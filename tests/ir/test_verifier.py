@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,10 +11,11 @@ from arenite._base.dtypes import DType
 from arenite._base.errors import ModelError
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
-from arenite.ir.graph import Graph, Value
+from arenite.ir.graph import Array, Graph, Value
+from arenite.ir.opdef import Constraint, OpCall
 from arenite.ir.types import Quantization, TensorType
 from arenite.ir.verifier import check, unsupported, verify
-from ir.support import REGISTRY, ScaleAttrs, f32
+from ir.support import REGISTRY, ScaleAttrs, f32, op
 
 
 def sound() -> GraphBuilder:
@@ -155,6 +157,19 @@ def test_constraints_and_inference() -> None:
         "node 'shape' (t.neg): its result %shape is declared float32[3], but must be float32[2]",
         "node 'misfit' (t.sum): shapes [(2,), (3,)] do not broadcast",
     ]
+
+
+def test_a_constraint_may_rely_on_those_before_it() -> None:
+    square = Constraint("x has two dimensions", lambda call: call.operand(0).rank == 2)
+    equal = Constraint("both are equal", lambda call: call.operand(0).dims[0] == call.operand(0).dims[1])
+    registry = REGISTRY.extended_with([op("t.trace", ["x"], _unused, constraints=(square, equal))])
+    b = GraphBuilder()
+    b.node("t.trace", [b.input("x", f32(2))], [f32(2)], name="n")
+    assert verify(b.graph, registry) == ["node 'n' (t.trace): x has two dimensions"]
+
+
+def _unused(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+    raise AssertionError("the verifier computes nothing")
 
 
 def q(*scales: float, zeros: tuple[int, ...] | None = None, axis: int | None = None) -> Quantization:

@@ -160,7 +160,7 @@ class OpDef:
         result_names: one each.
         state: indices of operands that are state: the op changes them in place.
         variadic_results: the last result stands for any number of them, one at least.
-        constraints: checked by the verifier, in order, before `infer`.
+        constraints: checked by the verifier, in order, up to the first that fails; `infer` comes after all of them.
         evaluate_float: meaning on float32.
         evaluate_quantized: meaning on quantized integers, bit for bit as TFLite-Micro's reference kernel.
         quantized_signatures: dtypes of operands and results that `evaluate_quantized` takes, for documentation and
