@@ -1,6 +1,8 @@
 """Files that appear whole or not at all."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -68,3 +70,110 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot write"), written_whole(tmp_path / "no" / "out.npz"):
         pass
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        ["", ".", "..", "sub"],
+        ["\0"],
+        ["\ud800"],
+        ["x" * 5000],
+        ["a\\b", "a/b", "/etc/passwd"],
+        [[]],
+        5,
+        {"a": 1},
+        None,
+    ],
+)
+def test_a_hostile_listing_does_no_harm(tmp_path: Path, listed: object) -> None:
+    names = ["report.json", *listed] if isinstance(listed, list) else listed
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "report.json").write_text(json.dumps({"files": names}))
+    if isinstance(listed, list):
+        write_bundle(tmp_path, bundle("a.c"))
+        assert {p.name for p in tmp_path.iterdir()} == {"a.c", "report.json", "sub"}
+    else:
+        with pytest.raises(DataError, match="not arenite's"):
+            write_bundle(tmp_path, bundle("a.c"))
+        assert {p.name for p in tmp_path.iterdir()} == {"report.json", "sub"}
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", "nul", "\x00"])
+def test_a_report_of_others_is_not_replaced(tmp_path: Path, text: str) -> None:
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(DataError, match="not arenite's"):
+        write_bundle(tmp_path, bundle("a.c"))
+    assert (tmp_path / "report.json").read_text() == text
+
+
+def test_folders_and_links_are_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.c").symlink_to("nowhere")
+    (tmp_path / "b.c").mkdir()
+    with pytest.raises(DataError) as caught:
+        write_bundle(tmp_path, bundle("a.c", "b.c"))
+    assert len(caught.value.problems) == 2
+    assert {p.name for p in tmp_path.iterdir()} == {"a.c", "b.c"}
+
+
+@pytest.mark.parametrize("renames", range(5))
+def test_after_being_stopped_the_next_bundle_replaces_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int
+) -> None:
+    folder = tmp_path / "out"
+    write_bundle(folder, bundle("a.c", "old.h"))
+    real, done = Path.replace, iter(range(renames))
+
+    def stopped(self: Path, target: Path) -> Path:
+        if next(done, None) is None:
+            raise KeyboardInterrupt
+        return real(self, target)
+
+    with monkeypatch.context() as context:
+        context.setattr(Path, "replace", stopped)
+        if renames < 4:
+            with pytest.raises(KeyboardInterrupt):
+                write_bundle(folder, bundle("a.c", "new.h", text="y"))
+        else:
+            write_bundle(folder, bundle("a.c", "new.h", text="y"))
+    assert json.loads((folder / "report.json").read_text())["files"]
+    write_bundle(folder, bundle("a.c", "third.h", text="z"))
+    assert {p.name for p in folder.iterdir()} == {"a.c", "third.h", "report.json"}
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_link_is_kept_and_what_it_leads_to_is_written(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("real")
+    with written_whole(tmp_path / "link") as temporary:
+        temporary.write_text("x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "x"
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(DataError, match="is no file"), written_whole(path):
+            pass
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
+def test_impossible_names_are_told(tmp_path: Path, name: str) -> None:
+    def write() -> None:
+        with written_whole(tmp_path / name) as temporary:
+            temporary.write_text("x")
+
+    with pytest.raises(DataError, match="cannot write"):
+        write()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    def write() -> None:
+        with written_whole(tmp_path / "out"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(DataError, match=r"cannot write .*No space left"):
+        write()
+    assert list(tmp_path.iterdir()) == []

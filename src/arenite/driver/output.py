@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -15,24 +16,35 @@ from arenite._base.errors import DataError
 
 Array = npt.NDArray[np.generic]
 
+_LISTING_LIMIT_NBYTES = 1 << 28
+# What bundles are made of: C-safe names and suffixes.
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that becomes it when the block ends well, and vanishes otherwise.
 
+    A symbolic link stays, and what it leads to is written.
+
     Raises:
-        DataError: the folder does not exist or cannot be written.
+        DataError: the folder does not exist or cannot be written, `path` is there and no file, the disk is full.
     """
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            raise DataError(f"cannot write {path}: it is there, and is no file")
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
         os.close(handle)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot write {path}: {_reason(error)}") from None
     temporary = Path(name)
     try:
         yield temporary
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        temporary.replace(target)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {_reason(error)}") from None
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -40,13 +52,23 @@ def written_whole(path: Path) -> Iterator[Path]:
 def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "report.json") -> None:
     """Write files into a folder, made when missing: first all beside it, then renamed into place.
 
-    Only files that an earlier bundle in that folder lists as its own are replaced or removed.
+    Only files that an earlier bundle in that folder lists as its own are replaced or removed. Whoever is stopped
+    between two renames leaves a listing of old and new files, so that the next bundle replaces them all.
+
+    Args:
+        folder: where to.
+        files: contents by name, the listing's among them.
+        listing: which file lists, under "files", what is in the bundle.
 
     Raises:
         DataError: the folder cannot be written, or a file is in the way that no earlier bundle lists.
     """
-    owned = _listed(folder / listing)
-    foreign = sorted(name for name in files if (folder / name).exists() and name not in owned)
+    try:
+        content = _read_listing(folder / listing)
+        owned = _owned(folder, content)
+        foreign = sorted(name for name in files if name not in owned and os.path.lexists(folder / name))
+    except OSError as error:
+        raise DataError(f"cannot write {folder}: {_reason(error)}") from None
     if foreign:
         raise DataError(
             f"{folder / name}: this file is not arenite's; choose another folder with -o, or remove it"
@@ -54,38 +76,57 @@ def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "re
         )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:100]}."))
     except OSError as error:
-        raise DataError(f"cannot write into {folder.parent}: {error.strerror}") from None
+        raise DataError(f"cannot write into {folder.parent}: {_reason(error)}") from None
     try:
         for name, data in files.items():
             (staging / name).write_bytes(data)
-        _move_into(staging, folder, files, stale=owned - set(files))
+        if not folder.exists():
+            staging.chmod(0o777 & ~_umask())
+            staging.rename(folder)
+            return
+        interim = json.dumps({**content, "files": sorted(owned | set(files))}).encode() if owned else files[listing]
+        _move_into(staging, folder, set(files) - {listing}, owned - set(files), listing, interim)
     except OSError as error:
-        raise DataError(f"cannot write {folder}: {error.strerror}") from None
+        raise DataError(f"cannot write {folder}: {_reason(error)}") from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _move_into(staging: Path, folder: Path, files: Mapping[str, bytes], stale: set[str]) -> None:
-    if not folder.exists():
-        staging.chmod(0o777 & ~_umask())
-        staging.rename(folder)
-        return
-    for name in files:
+def _move_into(staging: Path, folder: Path, names: set[str], stale: set[str], listing: str, interim: bytes) -> None:
+    """Rename files into a folder that is there: the listing last, and before all others one of old and new files."""
+    first = staging / "first"
+    first.write_bytes(interim)
+    first.replace(folder / listing)
+    for name in sorted(names):
         (staging / name).replace(folder / name)
-    for name in stale:
+    for name in sorted(stale):
         (folder / name).unlink(missing_ok=True)
+    (staging / listing).replace(folder / listing)
 
 
-def _listed(report: Path) -> set[str]:
-    """File names that an earlier report lists; names with a path in them are not believed."""
+def _read_listing(report: Path) -> dict[str, object]:
+    """An earlier report; empty when there is none that can be read."""
     try:
+        if report.stat().st_size > _LISTING_LIMIT_NBYTES:
+            return {}
         content = json.loads(report.read_text(encoding="utf-8"))
-        names = content["files"]
-        return {name for name in names if isinstance(name, str) and Path(name).name == name}
-    except (OSError, ValueError, KeyError, TypeError):
-        return set()
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _owned(folder: Path, content: Mapping[str, object]) -> set[str]:
+    """The files that an earlier report lists and that are there; what is no plain file name is not believed."""
+    names = content.get("files")
+    listed = names if isinstance(names, list) else []
+    plain = {name for name in listed if isinstance(name, str) and _PLAIN_NAME.fullmatch(name)}
+    return {name for name in plain if (folder / name).is_file() and not (folder / name).is_symlink()}
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _umask() -> int:
