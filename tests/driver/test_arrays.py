@@ -2,10 +2,14 @@
 
 import io
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import DataError
@@ -15,14 +19,35 @@ A = PortSpec("a/b:0", DType.INT8, (1, 3))
 B = PortSpec("arr_1", DType.FLOAT32, (2,))
 
 
-def saved(tmp_path: Path, **arrays: np.ndarray) -> Path:  # type: ignore[type-arg]
+def saved(tmp_path: Path, **arrays: Any) -> Path:
     path = tmp_path / "in.npz"
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    np.savez(path, **arrays)
     return path
 
 
 def test_keys_are_names_unless_they_cannot_be() -> None:
     assert port_keys(["x", "", "y", "y", "file", "a b:0"]) == ("x", "arr_1", "arr_2", "arr_3", "arr_4", "a b:0")
+
+
+def test_what_a_zip_archive_cannot_hold_is_no_key() -> None:
+    assert port_keys(["a\0b", "a\0c", "\udcff", "x" * 70_000, "é"]) == ("arr_0", "arr_1", "arr_2", "arr_3", "é")
+
+
+@given(st.lists(st.sampled_from(["", "file", "x", "y", *(f"arr_{i}" for i in range(5))]), max_size=5))
+def test_keys_are_never_the_same(names: list[str]) -> None:
+    keys = port_keys(names)
+    assert len(set(keys)) == len(names)
+    for position, (name, key) in enumerate(zip(names, keys, strict=True)):
+        assert key in (name, f"arr_{position}")
+
+
+def test_a_name_that_is_another_ports_position_gives_way(tmp_path: Path) -> None:
+    keys = port_keys(["arr_1", ""])
+    assert keys == ("arr_0", "arr_1")
+    ports = [PortSpec(key, DType.INT8, (1,)) for key in keys]
+    save_outputs(tmp_path / "out.npz", ports, [[np.array([5], np.int8), np.array([6], np.int8)]], stacked=False)
+    with np.load(tmp_path / "out.npz") as archive:
+        assert {key: archive[key].tolist() for key in archive.files} == {"arr_0": [5], "arr_1": [6]}
 
 
 def test_named_and_positional_arrays_are_the_same(tmp_path: Path) -> None:
@@ -57,7 +82,7 @@ def test_float64_is_taken_for_float32(tmp_path: Path) -> None:
         ({"a/b:0": np.zeros((2, 1, 3), np.int8), "arr_1": np.zeros(2, np.float32)}, ["on every input or on none"]),
     ],
 )
-def test_every_misfit_is_told(tmp_path: Path, arrays: dict[str, np.ndarray], words: list[str]) -> None:  # type: ignore[type-arg]
+def test_every_misfit_is_told(tmp_path: Path, arrays: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(DataError) as caught:
         load_feeds(saved(tmp_path, **arrays), [A, B])
     for word in words:
@@ -76,7 +101,9 @@ def test_a_header_that_promises_too_much_is_refused_before_allocating(tmp_path: 
     path = tmp_path / "in.npz"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a/b:0.npy", header.getvalue() + b"123")
-    with pytest.raises(DataError, match="declares 1099511627776 bytes but 3 follow"):
+    with pytest.raises(
+        DataError, match=r"declares the shape \[1099511627776\] of int8, 1099511627776 bytes, but 3 follow"
+    ):
         load_feeds(path, [A])
 
 
@@ -86,6 +113,54 @@ def test_what_is_no_npz_is_refused(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"not an \.npz file"):
         load_feeds(path, [A])
+
+
+def member(shape: str, data: bytes, descr: str = "'|i1'") -> bytes:
+    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        member("(-1, -1)", b"x"),
+        member("(1000000000000,)", b"", "'<U0'"),
+        member("(" + "1," * 65 + ")", b"x"),
+        member("(1,)", b"x" * 64, "('|i1', (8, 8))"),
+        member("(1,)", b"x", "(((("),
+        member("(1,)", b"x", "'''"),
+        member("(1,)", b"x", "5"),
+        b"",
+    ],
+)
+def test_arrays_with_impossible_headers_are_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "in.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/b:0.npy", data)
+    with pytest.raises(DataError):
+        load_feeds(path, [A])
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_damaged_archives_are_refused_or_read(tmp_path: Path, save: Callable[..., None]) -> None:
+    path = tmp_path / "in.npz"
+    save(path, arr_0=np.arange(3, dtype=np.int8).reshape(1, 3))
+    whole = path.read_bytes()
+    refused = 0
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :])
+        try:
+            load_feeds(path, [A])
+        except DataError:
+            refused += 1
+    assert refused > len(whole) // 2
+
+
+@pytest.mark.parametrize("key", ["file", "allow_pickle", "args", "a/b", "x.npy"])
+def test_any_name_can_be_an_outputs(tmp_path: Path, key: str) -> None:
+    save_outputs(tmp_path / "out.npz", [PortSpec(key, DType.INT8, (1,))], [[np.array([7], np.int8)]], stacked=False)
+    feeds = load_feeds(tmp_path / "out.npz", [PortSpec(key, DType.INT8, (1,))])
+    assert feeds.steps[0][0].tolist() == [7]
 
 
 def test_outputs_round_trip(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 """Inputs and outputs of a run as .npz files: names, shapes, dtypes, sequences of invocations."""
 
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +21,9 @@ Array = npt.NDArray[np.generic]
 
 MEMBER_LIMIT_NBYTES = 2**31
 """The largest array that an input file may hold."""
+
+_KEY_LIMIT_NBYTES = 4096
+"""A zip archive has room for 65,535, and cannot say so when there is none."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +67,26 @@ class Feeds:
 
 
 def port_keys(names: Sequence[str]) -> tuple[str, ...]:
-    """The keys of ports in a file: their names as stored; an empty or duplicate one, or `file`, is `arr_<position>`.
+    """The keys of ports in a file: their names as stored, or `arr_<position>` where a name can be no key.
 
-    `file` is the name of a parameter of numpy's savez, which therefore cannot be a key.
+    That is an empty or duplicate one, `file` (a parameter of numpy's savez), one that a zip archive cannot hold
+    (not Unicode, with a null character, too long), and one that is the `arr_<position>` of another port.
     """
     counts = Counter(names)
-    return tuple(
-        name if name and name != "file" and counts[name] == 1 else f"arr_{position}"
-        for position, name in enumerate(names)
-    )
+    named = [_can_be_key(name) and counts[name] == 1 for name in names]
+    while True:
+        keys = [name if kept else f"arr_{at}" for at, (name, kept) in enumerate(zip(names, named, strict=True))]
+        counts = Counter(keys)
+        if max(counts.values(), default=1) == 1:
+            return tuple(keys)
+        named = [kept and counts[name] == 1 for name, kept in zip(names, named, strict=True)]
+
+
+def _can_be_key(name: str) -> bool:
+    try:
+        return name not in ("", "file") and "\0" not in name and len(name.encode()) <= _KEY_LIMIT_NBYTES
+    except UnicodeEncodeError:
+        return False
 
 
 def load_feeds(path: Path, ports: Sequence[PortSpec]) -> Feeds:
@@ -139,8 +156,11 @@ def save_outputs(path: Path, ports: Sequence[PortSpec], steps: Sequence[Sequence
             arrays[port.key] = column[0]
         if arrays[port.key].dtype == object:
             arrays[port.key] = arrays[port.key].astype(np.str_)
-    with written_whole(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+    # Not by savez, whose parameters cannot be keys.
+    with written_whole(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for key, array in arrays.items():
+            with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 def _stack(path: Path, port: PortSpec, column: Sequence[Array]) -> Array:
@@ -160,7 +180,8 @@ def _read_npz(path: Path) -> dict[str, Array]:
             }
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError) as error:
+    # What zipfile, zlib and struct raise for a damaged archive is documented nowhere.
+    except (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, ValueError, RuntimeError) as error:
         raise DataError(f"{path}: not an .npz file ({error}); write it with numpy.savez") from None
 
 
@@ -174,13 +195,16 @@ def _read_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) ->
             version = np.lib.format.read_magic(member)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, _, dtype = read(member)
-        except ValueError as error:
+        except (ValueError, tokenize.TokenError) as error:
             raise DataError(f"{where} is not a numpy array ({error})") from None
         if dtype.hasobject:
             raise DataError(f"{where} holds Python objects; only plain numbers are read")
         expected = int(np.prod([int(dim) for dim in shape], dtype=object)) * dtype.itemsize
-        if expected != info.file_size - member.tell():
-            raise DataError(f"{where} declares {expected} bytes but {info.file_size - member.tell()} follow")
+        if min(shape, default=0) < 0 or dtype.itemsize == 0 or expected != info.file_size - member.tell():
+            raise DataError(
+                f"{where} declares the shape {list(shape)} of {dtype}, {expected} bytes, "
+                f"but {info.file_size - member.tell()} follow"
+            )
     with archive.open(info) as member:
         array: Array = np.lib.format.read_array(member, allow_pickle=False)
         return array
