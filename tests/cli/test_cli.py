@@ -209,3 +209,48 @@ def test_compiling_needs_no_network(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_names_that_are_no_text_are_escaped(tmp_path: Path) -> None:
+    """A file system holds any bytes."""
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/n\xff\xc3\xa9t.tflite"))
+    shutil.copy(DIGITS, path)
+    done = arenite("compile", path, "-o", tmp_path / "out", "--simulate", "off", "--json")
+    assert done.returncode == 0, done.stderr
+    written = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert json.loads(done.stdout)["model"] == written["model"]
+    assert written["model"]["name"] == "n\udcff\u00e9t"
+    assert "n\\udcff\u00e9t" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for command in (["inspect"], ["compile", "--simulate", "off", "-o", str(tmp_path / "two")]):
+        done = arenite(*command, path)
+        assert done.returncode == 0, done.stderr
+        assert "n\\udcff" in done.stdout
+
+
+def test_a_locale_without_the_letters_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "\u540d.tflite"
+    shutil.copy(DIGITS, path)
+    for arguments in (["inspect", path], ["inspect", path, "--json"]):
+        done = arenite(*arguments, PYTHONIOENCODING="latin-1")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.isascii()
+    assert json.loads(done.stdout)["name"] == path.stem
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a device that takes nothing")
+@pytest.mark.parametrize("redirect", [">/dev/full", "| true", ">&-"])
+@pytest.mark.parametrize("arguments", ["targets", "--help", f"inspect --json {DIGITS}"])
+def test_output_that_nobody_takes(arguments: str, redirect: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m arenite {arguments} {redirect}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    if redirect == ">/dev/full":
+        assert done.returncode == 1
+        assert "No space left" in done.stderr

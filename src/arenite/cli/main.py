@@ -1,5 +1,6 @@
 """The command line. One module per command; what is heavy is imported when a command runs."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -50,16 +51,34 @@ def _options(
     """Takes the options that come before a command."""
 
 
+def _drop_stdout() -> None:
+    """What is still to be written would fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status: 0, 1 (model, data, limit), 2 (usage) or 3 (our own fault)."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Names may hold what the terminal's encoding lacks, or bytes that are no text at all.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app(arguments)
+        try:
+            app(arguments)
+        finally:
+            # Here, where a closed pipe or a full disk still has a status to be told by.
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except AreniteError as error:
         for problem in error.problems:
             print(f"error: {problem}", file=sys.stderr)
         sys.exit(error.exit_status)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()
+        sys.exit(1)
+    except OSError as error:
+        _drop_stdout()
+        where = f": {error.filename}" if error.filename is not None else ""
+        print(f"error: {error.strerror or error}{where}", file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -1,6 +1,5 @@
 """Options and arguments that several commands take."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -33,7 +32,7 @@ def choose(option: str, value: str, choices: tuple[Choice, ...]) -> Choice:
 
 
 def print_json(content: object) -> None:
-    """Strict JSON on stdout: NaN is not JSON."""
+    """Strict JSON on stdout: NaN is not JSON. In ASCII, which every locale has."""
     import json  # noqa: PLC0415
 
-    sys.stdout.write(json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    typer.echo(json.dumps(content, indent=1, allow_nan=False))

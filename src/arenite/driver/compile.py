@@ -107,13 +107,18 @@ def compile_loaded(model: Model, options: CompileOptions, step: Step) -> Compile
         **built.files,
         "report.json": _json(report.to_json()),
         "trim.json": _json(trim.to_json()),
-        "report.html": render_html(report, trim).encode(),
+        "report.html": _text(render_html(report, trim)),
     }
     return CompileResult(built, report, trim, files, note)
 
 
 def _json(content: object) -> bytes:
-    return (json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode()
+    return _text(json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def _text(text: str) -> bytes:
+    """UTF-8. Names that are none hold lone surrogates: those are escaped, as JSON would escape them."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _check_limits(built: Build, measured: Measurement | None) -> None:

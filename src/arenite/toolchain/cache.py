@@ -17,14 +17,13 @@ def cache_dir() -> Path:
     """
     chosen = os.environ.get("ARENITE_CACHE")
     base = os.environ.get("XDG_CACHE_HOME")
-    folder = Path(chosen) if chosen else (Path(base) if base else Path.home() / ".cache") / "arenite"
     try:
+        folder = Path(chosen) if chosen else (Path(base) if base else Path.home() / ".cache") / "arenite"
         folder.mkdir(parents=True, exist_ok=True)
+    except RuntimeError as error:
+        raise ToolError("there is no home folder to keep builds in; set ARENITE_CACHE to a folder") from error
     except OSError as error:
-        raise ToolError(
-            f"cannot make the cache folder {folder}: {error.strerror}; "
-            "set ARENITE_CACHE to a folder that can be written"
-        ) from error
+        raise _unwritable("make", folder, error) from error
     return folder
 
 
@@ -44,12 +43,24 @@ def cached_file(name: str, make: Callable[[Path], object]) -> Path:
     """The cached file of this name; `make` writes it when it is not there.
 
     Two processes may make it at once: each writes its own file, and the renames are atomic.
+
+    Raises:
+        ToolError: the folder cannot be written.
     """
     path = cache_dir() / name
     if path.is_file():
         return path
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".build-") as folder:
-        made = Path(folder) / path.name
-        make(made)
-        made.replace(path)
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".build-") as folder:
+            made = Path(folder) / path.name
+            make(made)
+            made.replace(path)
+    except OSError as error:
+        raise _unwritable("write", path.parent, error) from error
     return path
+
+
+def _unwritable(verb: str, folder: Path, error: OSError) -> ToolError:
+    return ToolError(
+        f"cannot {verb} the cache folder {folder}: {error.strerror}; set ARENITE_CACHE to a folder that can be written"
+    )
