@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from arenite._base.dtypes import DType
-from arenite.ir.attrs import Activation
+from arenite.ir.attrs import Activation, Attrs
 from arenite.ir.types import Quantization
 from arenite.ops.activation import UNIT_INT16
 from arenite.ops.arithmetic import ArithmeticAttrs
@@ -42,12 +42,11 @@ def arrays(draw: st.DrawFn, shape: tuple[int, ...], dtype: DType) -> AnyArray:
 def unary_cases(draw: st.DrawFn, op: str) -> Plain:
     """All codes, of some quantization."""
     q = draw(quantizations((-12, 2)))
-    attrs = LeakyReluAttrs(float32(draw(st.floats(0, 2)))) if op == "leaky_relu" else None
+    attrs = LeakyReluAttrs(float32(draw(st.floats(0, 2)))) if op == "leaky_relu" else Attrs()
     result = draw(near(q.scale / 3 if op == "hard_swish" else q.scale))
     if op == "hard_swish":
         result = Quantization.per_tensor(max(result.scale, float32(q.scale / 120)), result.zero_point)
-    more = {} if attrs is None else {"attrs": attrs}
-    return Plain(op, (ALL_CODES,), (q, result), DType.INT8, **more)
+    return Plain(op, (ALL_CODES,), (q, result), DType.INT8, attrs=attrs)
 
 
 @st.composite
@@ -137,11 +136,11 @@ def plain_int32_cases(draw: st.DrawFn, op: str) -> Plain:
     a, b = (arrays(draw, shape, DType.INT32) for shape in draw(broadcast_shapes()))
     # TFLite-Micro's ADD of int32 forgets the fused activation.
     activations = (Activation.NONE,) if op == "add" else ACTIVATIONS
-    attrs = {} if op == "squared_difference" else {"attrs": ArithmeticAttrs(draw(st.sampled_from(activations)))}
+    attrs = Attrs() if op == "squared_difference" else ArithmeticAttrs(draw(st.sampled_from(activations)))
     if op == "div":
         # x / 0 fails in TFLite-Micro, and -2**31 / -1 stops the process.
         b = np.where((b == 0) | (b == -1), 7, b).astype(np.int32)
-    return Plain(op, (a, b), (None,) * 3, DType.INT32, **attrs)
+    return Plain(op, (a, b), (None,) * 3, DType.INT32, attrs=attrs)
 
 
 @st.composite

@@ -14,7 +14,7 @@ def test_names_are_there_and_no_others() -> None:
     for name in arenite.__all__:
         assert getattr(arenite, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'optimise'"):
-        arenite.optimise  # type: ignore[attr-defined]  # noqa: B018
+        arenite.optimise  # noqa: B018
 
 
 def test_compile_leaves_the_model_as_it_was(tmp_path: Path) -> None:

@@ -43,13 +43,18 @@ _ACTIVATIONS = [
 ]
 
 
+def _padding(padding: object) -> int:
+    assert isinstance(padding, Padding), "explicit padding is a PAD of its own in a file"
+    return [Padding.SAME, Padding.VALID].index(padding)
+
+
 def _conv(attrs: Conv2dAttrs | DepthwiseConv2dAttrs) -> dict[str, Any]:
     found = {
         "strideH": attrs.stride[0],
         "strideW": attrs.stride[1],
         "dilationHFactor": attrs.dilation[0],
         "dilationWFactor": attrs.dilation[1],
-        "padding": [Padding.SAME, Padding.VALID].index(attrs.padding),
+        "padding": _padding(attrs.padding),
         "fusedActivationFunction": _ACTIVATIONS.index(attrs.activation),
     }
     if isinstance(attrs, DepthwiseConv2dAttrs):
@@ -63,7 +68,7 @@ def _pool(attrs: Pool2dAttrs) -> dict[str, Any]:
         "filterWidth": attrs.filter[1],
         "strideH": attrs.stride[0],
         "strideW": attrs.stride[1],
-        "padding": [Padding.SAME, Padding.VALID].index(attrs.padding),
+        "padding": _padding(attrs.padding),
         "fusedActivationFunction": _ACTIVATIONS.index(attrs.activation),
     }
 

@@ -6,8 +6,7 @@ import pytest
 
 from arenite._base.dtypes import DType
 from arenite.formats.tflite import export_model, import_model
-from arenite.formats.tflite.foreign import ForeignAttrs
-from arenite.ir.attrs import Activation, Attrs
+from arenite.ir.attrs import Activation, Attrs, ForeignAttrs
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.model import Model
 from arenite.ir.types import Quantization, TensorType
