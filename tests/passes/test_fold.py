@@ -11,6 +11,7 @@ from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Array, Graph, Value
 from arenite.ir.opdef import OpError, Registry
 from arenite.ir.types import Quantization, TensorType
+from arenite.ops import core_registry
 from arenite.passes.fold import SPLAT_NELEM, Fold
 from ir.support import REGISTRY, f32, op
 from passes.support import ops, verdicts
@@ -263,3 +264,16 @@ def _context(registry: Registry = REGISTRY) -> Any:
     from arenite.passes.base import Context
 
     return Context(registry)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("half", [False, True])
+def test_float16_may_be_kept(keep: bool, half: bool) -> None:
+    b = GraphBuilder()
+    if half:
+        stored = b.constant("w", np.arange(4, dtype=np.float16))
+    else:
+        stored = b.constant("w", np.arange(4, dtype=np.int8), Quantization.per_tensor(0.5))
+    graph = b.output(b.node("dequantize", [stored], [TensorType(DType.FLOAT32, (4,))], name="it").result)
+    found = verdicts(Fold(keep_float16=keep), graph, core_registry())
+    assert found["it"] == ["missed keeps-float16" if keep and half else "passed folded"]

@@ -34,6 +34,11 @@ def compile_model(
     simulate: Annotated[
         str, typer.Option("--simulate", metavar="|".join(SIMULATE), help="Build and run on an emulated core.")
     ] = "auto",
+    fold_max_bytes: Annotated[
+        int | None,
+        typer.Option("--fold-max-bytes", metavar="N", min=0, help="Bytes of constants that one folding may add."),
+    ] = None,
+    no_fold_constants: Annotated[bool, typer.Option("--no-fold-constants", help="Compute nothing beforehand.")] = False,
     cc: CompilerOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -52,6 +57,8 @@ def compile_model(
         flash_limit_nbytes=flash_limit,
         simulate=when,
         compiler=cc,
+        fold_max_nbytes=fold_max_bytes,
+        without=("fold",) if no_fold_constants else (),
     )
     with progress() as step:
         result, folder = compile_file(model, output, options, step)

@@ -63,6 +63,9 @@ def optimize(
     no_fold_batch_norm: Annotated[
         bool, typer.Option("--no-fold-batch-norm", help="Keep BatchNormalization beside what it could go into.")
     ] = False,
+    keep_fp16: Annotated[
+        bool, typer.Option("--keep-fp16", help="Keep float16 weights, which are made floats when the model runs.")
+    ] = False,
     pure: Annotated[
         list[str] | None,
         typer.Option("--pure", metavar="DOMAIN::OP", help="This custom operator has no side effects."),
@@ -92,6 +95,7 @@ def optimize(
         without=tuple(name for kind, given in off if given for name in KINDS[kind]),
         pure=tuple(pure or ()),
         check=check,
+        keep_float16=keep_fp16,
     )
     result, notes = optimize_file(model, output, options, explain=explain)
     for note in notes:

@@ -1,7 +1,7 @@
 """From a model to a program and its C files: passes, lowering, code."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from arenite._base.remarks import Remark
@@ -17,7 +17,9 @@ from arenite.ir.model import Model
 from arenite.lower.lower import lower
 from arenite.lower.program import Program
 from arenite.lower.select import Objective
+from arenite.passes.base import Pass
 from arenite.passes.differential import Differential
+from arenite.passes.fold import Fold
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.pipeline import PassRow, run_pipeline
 from arenite.targets import Target, get, load_board
@@ -63,6 +65,14 @@ class Build:
         return [folder / name for name in self.files if name.endswith(".c")]
 
 
+def _passes(passes: tuple[Pass, ...], options: CompileOptions) -> list[Pass]:
+    limit = options.fold_max_nbytes
+    chosen = [
+        replace(each, max_nbytes=limit) if isinstance(each, Fold) and limit is not None else each for each in passes
+    ]
+    return [each for each in chosen if each.name not in options.without]
+
+
 def find_target(name: str) -> Target:
     """A core by its name, or a board by the path of its .toml.
 
@@ -86,7 +96,7 @@ def build(model: Model, options: CompileOptions, step: Step, toolbox: Toolbox | 
     step("optimising the graph")
     graph = clone_graph(model.graph)
     instruments = (VerifyGraph(), Differential(n_random=1, edges=False))
-    result = run_pipeline(graph, tools.passes, tools.registry, instruments=instruments)
+    result = run_pipeline(graph, _passes(tools.passes, options), tools.registry, instruments=instruments)
     step("choosing kernels, planning memory")
     limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")
     program = lower(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from arenite._base.errors import UsageError
 from arenite._base.remarks import Remark
-from arenite.driver.load import load_model, registry_for
+from arenite.driver.load import load_model
 from arenite.driver.output import read_file, written_whole
 from arenite.ir.graph import Array
 from arenite.ir.model import Model
-from arenite.passes.pipeline import PassRow, PipelineResult
+from arenite.passes.pipeline import PassRow
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class OptimizeOptions:
         without: names of passes that do not run.
         pure: custom operators, as `DOMAIN::OP`, that are pure and deterministic.
         check: on how many inputs original and result are compared; 0: not at all.
+        keep_float16: float16 weights stay so, with the DEQUANTIZE that makes floats of them (.tflite).
     """
 
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -35,6 +36,7 @@ class OptimizeOptions:
     without: tuple[str, ...] = ()
     pure: tuple[str, ...] = ()
     check: int = 3
+    keep_float16: bool = False
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,9 @@ def optimize_loaded(model: Model, options: OptimizeOptions) -> OptimizeResult:
         from arenite.driver.optimize_onnx import optimize_onnx  # noqa: PLC0415 - heavy
 
         return optimize_onnx(model, options, source=None, reproducer=Path(f"{model.name}.reproducer"))
-    return _run_tflite(model, options, Path(f"{model.name}.reproducer"))
+    from arenite.driver.optimize_tflite import optimize_tflite  # noqa: PLC0415 - heavy
+
+    return optimize_tflite(model, options, reproducer=Path(f"{model.name}.reproducer"))
 
 
 def _optimize_onnx(model: Model, options: OptimizeOptions, path: Path, out: Path) -> OptimizeResult:
@@ -190,57 +194,14 @@ def _optimize_onnx(model: Model, options: OptimizeOptions, path: Path, out: Path
 def _optimize_tflite(model: Model, options: OptimizeOptions, path: Path, out: Path) -> OptimizeResult:
     from dataclasses import replace  # noqa: PLC0415
 
+    from arenite.driver.optimize_tflite import optimize_tflite, with_file_sizes  # noqa: PLC0415 - heavy
     from arenite.formats.tflite import export_model  # noqa: PLC0415 - heavy
 
     original = read_file(path)
-    result = _run_tflite(model, options, out.with_name(out.name + ".reproducer"))
+    result = optimize_tflite(model, options, reproducer=out.with_name(out.name + ".reproducer"))
     data = export_model(result.model) if result.changed else original
     with written_whole(out) as temporary:
         temporary.write_bytes(data)
-    notes = result.notes if result.changed else (*result.notes, f"nothing to do: {out} is a copy, byte for byte")
-    return replace(
-        result,
-        before=replace(result.before, file_nbytes=len(original)),
-        after=replace(result.after, file_nbytes=len(data)),
-        notes=notes,
-    )
-
-
-def _run_tflite(model: Model, options: OptimizeOptions, reproducer: Path) -> OptimizeResult:
-    from arenite.passes.differential import Differential  # noqa: PLC0415 - heavy
-    from arenite.passes.instruments import VerifyGraph  # noqa: PLC0415
-    from arenite.passes.pipeline import Instrument, run_pipeline  # noqa: PLC0415
-    from arenite.passes.presets import default_passes  # noqa: PLC0415
-    from arenite.passes.reproduce import Reproduce  # noqa: PLC0415
-
-    if options.input_shapes or options.pins or options.outputs or options.pure:
-        raise UsageError("--input-shape, --pin, --outputs and --pure are for .onnx models; this one is a .tflite")
-    registry = registry_for(model)
-    before = _core_costs(model)
-    limit = options.fold_max_nbytes
-    chosen = default_passes(for_file=True) if limit is None else default_passes(for_file=True, fold_max_nbytes=limit)
-    passes = [each for each in chosen if each.name not in options.without]
-    instruments: list[Instrument] = [VerifyGraph()]
-    if options.check:
-        instruments += [Differential(n_random=options.check, edges=False), Reproduce(reproducer)]
-    result: PipelineResult = run_pipeline(model.graph, passes, registry, instruments=instruments)
-    after = _core_costs(model)
-    # Constants that were merged or attributes that were spelled out make no other network.
-    changed = any(row.changed for row in result.rows) and after != before
-    checked = f"compared on {options.check} inputs after each pass" if options.check and changed else "not compared"
-    return OptimizeResult(model, changed, before, after, result.rows, result.remarks, (), checked)
-
-
-def _core_costs(model: Model) -> Costs:
-    from arenite.ir.opdef import NotApplicable, OpCall, Trait  # noqa: PLC0415
-
-    registry = registry_for(model)
-    macs, kernels = 0, 0
-    nodes = list(model.graph.nodes)
-    for node in nodes:
-        definition = registry.get(node.op)
-        kernels += definition is None or not definition.has(Trait.VIEW)
-        if definition is not None and not isinstance(definition.cost, NotApplicable):
-            macs += definition.cost(OpCall.of(node)).macs
-    weights = sum(value.type.nbytes for value in model.graph.constants())
-    return Costs(len({node.op for node in nodes}), len(nodes), kernels, weights, None, None, macs)
+    if not result.changed:
+        result = replace(result, notes=(*result.notes, f"nothing to do: {out} is a copy, byte for byte"))
+    return with_file_sizes(result, len(original), len(data))

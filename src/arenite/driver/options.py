@@ -16,6 +16,8 @@ class CompileOptions:
         name: prefix of symbols and files; None: from the file's stem.
         ram_limit_nbytes, flash_limit_nbytes: limits; None: the board's, and a core has none.
         simulate: `auto` builds and runs the firmware when the tools are there.
+        fold_max_nbytes: how many bytes of constants one folding may add; None: the pass's own limit.
+        without: names of passes that do not run.
         compiler: `zig`, or the path of a cross compiler; None: the first one found.
     """
 
@@ -26,3 +28,5 @@ class CompileOptions:
     flash_limit_nbytes: int | None = None
     simulate: Simulate = "auto"
     compiler: str | None = None
+    fold_max_nbytes: int | None = None
+    without: tuple[str, ...] = ()

@@ -36,6 +36,7 @@ NOT_STABLE = Reason(
 TOO_LARGE = Reason(
     "too-large", "the result of {subject} takes {gained} bytes and frees {freed}; it may add at most {limit}"
 )
+FLOAT16 = Reason("keeps-float16", "{subject} makes {nbytes} bytes of {stored} of float16, which are to be kept")
 DIVISION = Reason("division-by-zero", "computing {subject} divides an integer by zero")
 
 SPLAT_NELEM = 64
@@ -56,9 +57,11 @@ class Fold(Pass):
 
     Attributes:
         max_nbytes: how many bytes one folding may add: its results less what it frees.
+        keep_float16: constants of float16 are not made float32, which takes twice the bytes.
     """
 
     max_nbytes: int = 1 << 20
+    keep_float16: bool = False
 
     name: ClassVar[str] = "fold"
     summary: ClassVar[str] = "Computes now what depends on constants only."
@@ -77,6 +80,7 @@ class Fold(Pass):
         TOO_LARGE,
         NO_MEANING,
         DIVISION,
+        FLOAT16,
         NOT_STABLE,
     )
 
@@ -84,7 +88,7 @@ class Fold(Pass):
         for node in work.graph.nodes:
             candidate = work.consider(node)
             # Size comes before stability, since it needs no computation and bounds the one that follows.
-            refused = _operands(node, work) or _purity(node, work) or self._size(node)
+            refused = _operands(node, work) or _purity(node, work) or self._float16(node) or self._size(node)
             if refused is None:
                 results = _compute(node, work)
                 refused = results if isinstance(results, Mismatch) else _stability(node, results)
@@ -92,11 +96,20 @@ class Fold(Pass):
                 candidate.missed(refused.reason, **refused.arguments)
                 continue
             assert not isinstance(results, Mismatch)
-            if _of_types(node, work):
-                candidate.passed(KNOWN_TYPE, gained=_nbytes(node.results))
-            else:
-                candidate.passed(FOLDED, gained=_nbytes(node.results), freed=_freed(node))
+            of_types, gained, freed = _of_types(node, work), _nbytes(node.results), _freed(node)
             _replace(node, results, work)
+            if of_types:
+                candidate.passed(KNOWN_TYPE, gained=gained)
+            else:
+                candidate.passed(FOLDED, gained=gained, freed=freed)
+
+    def _float16(self, node: Node) -> Mismatch | None:
+        if not self.keep_float16 or node.op != "dequantize":
+            return None
+        stored = node.operand(0).type
+        if stored.dtype is not DType.FLOAT16:
+            return None
+        return Mismatch(FLOAT16, {"nbytes": _nbytes(node.results), "stored": stored.nbytes})
 
     def _size(self, node: Node) -> Mismatch | None:
         if not all(value.type.is_static for value in node.results):

@@ -26,7 +26,9 @@ ZERO_POINTS_DIFFER = Reason(
 )
 NOT_ZERO = Reason("not-zero", "{subject} pads with {value}, but the windows of '{reader}' pad with {zero}")
 OTHER_READER = Reason("other-reader", "{subject} is read by '{reader}' ({op}) too, whose windows cannot pad")
-UNFIT_FILTER = Reason("unfit-filter", "'{reader}' has a filter that is computed, not finite, or quantized beside floats")
+UNFIT_FILTER = Reason(
+    "unfit-filter", "'{reader}' has a filter that is computed, not finite, or quantized beside floats"
+)
 NOT_LEAST = Reason(
     "not-least", "{subject} pads with {value}, which may be the largest of a window of '{reader}', whose own never is"
 )

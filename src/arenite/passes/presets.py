@@ -24,26 +24,32 @@ def legalizing_passes() -> tuple[Pass, ...]:
     return (ResolveState(), LegalizeUint8())
 
 
-def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes, for_file: bool = False) -> tuple[Pass, ...]:
-    """What runs unless asked otherwise.
+def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes) -> tuple[Pass, ...]:
+    """What runs unless asked otherwise, before lowering.
 
     Folding exposes dead nodes; removing them first leaves values with fewer readers, so that more fuses, and saves
     looking at what nobody reads. Activations fuse before pads, since they bound what max pools see.
-
-    Args:
-        fold_max_nbytes: see Fold.
-        for_file: the result is to be written as .tflite, which has no words for some of what C can do.
     """
-    # A reshape costs nothing in C; the runtimes that read files copy for it as for a slice.
-    straightening = () if for_file else (Straighten(),)
     return (
         Fold(fold_max_nbytes),
-        *straightening,
+        Straighten(),
         SimplifyTransposes(),
         Canonicalize(),
         JoinSlices(),
         CommonSubexpressions(),
         DeadCodeElimination(),
         FuseActivations(),
-        FusePads(explicit=not for_file),
+        FusePads(),
     )
+
+
+def file_passes(*, fold_max_nbytes: int = Fold.max_nbytes, keep_float16: bool = False) -> tuple[Pass, ...]:
+    """What runs when the result goes back into a .tflite file, which has no words for some of what C can do.
+
+    Copies are not made reshapes: these cost nothing in C, but the runtimes that read files copy for them, too.
+    """
+    options = {
+        Fold.name: Fold(fold_max_nbytes, keep_float16),
+        FusePads.name: FusePads(explicit=False),
+    }
+    return tuple(options.get(each.name, each) for each in default_passes() if each.name != Straighten.name)
