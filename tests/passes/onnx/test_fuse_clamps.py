@@ -78,6 +78,20 @@ def test_two_become_one(first: Bounds | None, second: Bounds | None, merged: Bou
     assert o.model.graph.output[0].name == "y"
 
 
+def test_bounds_that_stay_are_the_same_constants() -> None:
+    n = Net()
+    y = clamp(n, clamp(n, n.node("Sin", [n.input("x", [3, 50])]), None, "a"), (-1, 0.5), "y")
+    o = Outcome(n.model(y), SPEC, tolerance=0)
+    assert [c.name for c in o.model.graph.initializer] == ["n_y_min", "c1"]
+    assert sorted(o.said) == ["n_a", "n_y"]
+
+
+def test_clip_to_everything_goes() -> None:
+    n = Net()
+    y = n.node("Sin", [clamp(n, n.input("x", [3, 50]), (-math.inf, math.inf), "a")])
+    assert Outcome(n.model(y), SPEC, tolerance=0).of("a") == "passed needless"
+
+
 def test_integers() -> None:
     large = 2**53 + 1
     o = pair((0, large), (5, None), dtype=np.int64)
@@ -166,6 +180,12 @@ def test_through_what_only_moves() -> None:
     t = n.node("Transpose", [p], perm=[0, 2, 3, 1])
     o = Outcome(n.model(clamp(n, t, None, "y")), SPEC)
     assert o.ops == ["Relu", "MaxPool", "Transpose"]
+
+
+def test_not_through_what_computes() -> None:
+    n = Net()
+    a = n.node("Neg", [n.node("Relu", [n.input("x", [3, 50])])])
+    assert Outcome(n.model(clamp(n, a, None, "y")), SPEC, tolerance=0).of("y") == "missed no-clamp"
 
 
 @pytest.mark.parametrize("op", ["LeakyRelu", "Elu", "Celu"])

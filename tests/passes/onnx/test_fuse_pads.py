@@ -56,6 +56,7 @@ def test_pads_add_up(opset: int) -> None:
     o = Outcome(n.model(conv(n, p, pads=[1, 0, 0, 2], strides=[2, 1])), SPEC)
     assert o.ops == ["Conv"]
     assert pads_of(o) == [3, 1, 0, 5]
+    assert list(o.said) == ["n_p"]
 
 
 def test_axes() -> None:
@@ -65,6 +66,35 @@ def test_axes() -> None:
     n = Net(opset=18)
     p = pad(n, n.input("x", [1, 2, 6, 5]), [1, 1], axes=n.input("a", [1], np.int64))
     assert said(n.model(conv(n, p))) == ["missed pads-unknown"]
+
+
+@pytest.mark.parametrize(("pads", "axes"), [([1, 1], [2, 3]), ([1, 1, 1, 1], [2, 2]), ([1, 1], [7])])
+def test_pads_that_do_not_fit_stay(pads: list[int], axes: list[int]) -> None:
+    n = Net(opset=18)
+    p = pad(n, n.input("x", [1, 2, 6, 5]), pads, axes=ints(*axes))
+    assert said(n.model(conv(n, p))) == ["missed pads-unknown"]
+
+
+def test_a_pad_of_another_rank_than_its_reader_stays() -> None:
+    n = Net()
+    p = pad(n, n.input("x", [1, 2, 6]), [0, 0, 1, 0, 0, 1])
+    assert said(n.model(conv(n, p))) == ["missed misfit"]
+
+
+def test_the_rank_may_be_unknown() -> None:
+    n = Net()
+    p = pad(n, n.input("x", None), [0, 0, 1, 0, 0, 0, 1, 0])
+    assert said(n.model(conv(n, p))) == ["passed fused"]
+    n = Net(opset=18)
+    p = pad(n, n.input("x", None), [1, 1], axes=ints(2))
+    assert said(n.model(conv(n, p))) == ["missed pads-unknown"]
+
+
+def test_the_bias_of_a_convolution_stays_what_it_is() -> None:
+    n = Net()
+    p = pad(n, n.input("x", [1, 2, 6, 5]), [0, 0, 2, 1, 0, 0, 0, 0])
+    y = n.node("Conv", [p, rand(1, 2, 3, 3), rand(1, low=1, high=2)], "y")
+    assert Outcome(n.model(y), SPEC).ops == ["Conv"]
 
 
 def test_a_pad_that_two_convolutions_read_goes_into_both() -> None:
@@ -284,6 +314,14 @@ def test_quantized_convolution_pads_with_its_zero_point(value: int, verdict: str
         assert pads_of(o) == [0, 2, 2, 0]
 
 
+def test_quantized_convolution_whose_zero_point_is_computed() -> None:
+    n = Net(dtype=np.int8)
+    p = pad(n, n.input("x", [1, 2, 6, 5]), [0, 0, 0, 1, 0, 0, 1, 0])
+    weights = rand(3, 2, 3, 3, low=-127, high=127, dtype=np.int8)
+    operands = [p, np.float32(0.5), n.input("z", []), weights, np.float32(0.01), np.int8(0), np.float32(2), np.int8(5)]
+    assert Outcome(n.model(n.node("QLinearConv", operands, "y")), SPEC, tolerance=0).of("p") == "missed value"
+
+
 def test_convolution_of_integers_without_a_zero_point_pads_with_0() -> None:
     n = Net(dtype=np.uint8)
     p = pad(n, n.input("x", [1, 2, 6, 5]), [0, 0, 0, 1, 0, 0, 1, 0], np.uint8(0))
@@ -295,10 +333,20 @@ def test_convolution_of_integers_without_a_zero_point_pads_with_0() -> None:
     assert o.ops == ["ConvInteger", "Cast"]
 
 
-def test_attributes_that_do_not_fit_stay() -> None:
+@pytest.mark.parametrize(
+    "attrs", [{"strides": [1]}, {"strides": [0, 1]}, {"pads": [1, 1]}, {"auto_pad": "SAME"}, {"auto_pad": 3}]
+)
+def test_attributes_that_do_not_fit_stay(attrs: dict[str, Any]) -> None:
     n = Net()
     p = pad(n, n.input("x", [1, 2, 6, 5]), [0, 0, 1, 1, 0, 0, 1, 1])
-    assert said(n.model(conv(n, p, strides=[1]))) == ["missed misfit"]
+    assert said(n.model(conv(n, p, **attrs))) == ["missed misfit"]
+
+
+def test_auto_pad_of_steps_of_1_needs_no_size() -> None:
+    n = Net()
+    p = pad(n, n.input("x", [1, 2, "h", "w"]), [0, 0, 1, 0, 0, 0, 0, 1])
+    o = Outcome(n.model(conv(n, p, auto_pad="SAME_UPPER")), SPEC)
+    assert pads_of(o) == [2, 1, 1, 2]
 
 
 def test_pads_of_old_opsets_stay() -> None:

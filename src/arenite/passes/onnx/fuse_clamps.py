@@ -134,8 +134,6 @@ def _drop(node: Node, known: Interval, work: Work) -> Mismatch:
         return Mismatch(OUTPUT_NAME, {"output": node.result.name})
     readers = [use.node for use in node.result.uses]
     heirs = readers if data.producer is None else [data.producer]
-    if node.result.output_of:
-        work.rewriter.set_type(data, node.result.type)
     work.rewriter.replace(node, [data], carry_to=heirs)
     return Mismatch(NEEDLESS, {"low": known.low, "high": known.high})
 

@@ -54,7 +54,7 @@ def read_windows(attrs: OnnxAttrs, kernel: Sequence[int], sizes: Sequence[Expr |
         raise OpError("strides, dilations, pads or the kernel are not one for each spatial dimension")
     if min((*strides, *dilations, *kernel), default=1) < 1:
         raise OpError("a stride, a dilation or a size of the kernel is less than 1")
-    if auto == "NOTSET":
+    if auto in ("NOTSET", ""):
         return Windows(tuple(kernel), strides, dilations, pads[:rank], pads[rank:])
     if auto not in ("VALID", "SAME_UPPER", "SAME_LOWER"):
         raise OpError(f"auto_pad is '{auto}'")
