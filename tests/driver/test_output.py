@@ -3,12 +3,14 @@
 import errno
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from arenite._base.errors import DataError
-from arenite.driver.output import write_bundle, written_whole
+from arenite.driver.load import load_model
+from arenite.driver.output import read_array, read_file, write_bundle, written_whole
 
 
 def bundle(*names: str, text: str = "x") -> dict[str, bytes]:
@@ -177,3 +179,19 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot write .*No space left"):
         write()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("read", [read_file, read_array])
+def test_pipes_and_devices_are_not_read(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(DataError, match="not a file"):
+            read(path)
+
+
+@pytest.mark.parametrize("suffix", [".tflite", ".onnx"])
+def test_a_model_that_is_a_pipe_is_not_waited_for(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"pipe{suffix}"
+    os.mkfifo(path)
+    with pytest.raises(DataError, match="not a file"):
+        load_model(path)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import DataError
-from arenite.driver.output import written_whole
+from arenite.driver.output import check_is_file, written_whole
 from arenite.ir.types import Dim
 
 Array = npt.NDArray[np.generic]
@@ -174,6 +174,7 @@ def _stack(path: Path, port: PortSpec, column: Sequence[Array]) -> Array:
 
 def _read_npz(path: Path) -> dict[str, Array]:
     try:
+        check_is_file(path)
         with zipfile.ZipFile(path) as archive:
             return {
                 info.filename.removesuffix(".npy"): _read_member(path, archive, info) for info in archive.infolist()

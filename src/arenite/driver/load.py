@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from arenite._base.errors import DataError, ModelError
-from arenite.driver.output import read_file
+from arenite.driver.output import check_is_file, read_file
 from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.ir.opdef import Registry
@@ -23,6 +23,7 @@ def load_model(path: Path) -> Model:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise DataError(f"{path}: the suffix '{path.suffix}' is not that of a model; expected {' or '.join(SUFFIXES)}")
+    check_is_file(path)
     try:
         return _load_onnx(path) if suffix == ".onnx" else _load_tflite(path)
     except ModelError as error:

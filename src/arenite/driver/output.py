@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import tempfile
+import tokenize
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -142,6 +143,7 @@ def read_file(path: Path, *, limit_nbytes: int = 2**31) -> bytes:
         DataError: it cannot be read, or is larger than the limit.
     """
     try:
+        check_is_file(path)
         size = path.stat().st_size
         if size > limit_nbytes:
             raise DataError(f"{path}: {size} bytes, more than the limit of {limit_nbytes}")
@@ -152,6 +154,16 @@ def read_file(path: Path, *, limit_nbytes: int = 2**31) -> bytes:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
 
 
+def check_is_file(path: Path) -> None:
+    """Refuse what is there and is no file: reading from a pipe or a device may never end.
+
+    Raises:
+        DataError: it is a folder, a pipe or a device.
+    """
+    if path.exists() and not path.is_file():
+        raise DataError(f"cannot read {path}: it is a folder or a device, not a file")
+
+
 def read_array(path: Path) -> Array:
     """The array in a .npy file.
 
@@ -159,10 +171,11 @@ def read_array(path: Path) -> Array:
         DataError: it cannot be read, or is no array of numbers.
     """
     try:
+        check_is_file(path)
         array: Array = np.load(path, allow_pickle=False)
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, tokenize.TokenError) as error:
         raise DataError(f"{path}: not an .npy file ({error}); write it with numpy.save") from None
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
         raise DataError(f"{path}: not an array of numbers")
