@@ -5,6 +5,7 @@ from pathlib import Path
 
 from arenite.driver.toolbox import own_toolbox
 from arenite.ir.opdef import NotApplicable, OpDef, Trait
+from arenite.passes.onnx.presets import onnx_passes
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py from the code; change that, then run `make docs`. -->"
@@ -70,7 +71,8 @@ def _remarks_lines() -> Iterator[str]:
         "Each candidate that a pass looks at ends as passed or missed, with one of these reasons. "
         "`arenite explain MODEL` prints them, report.json and report.html hold them."
     )
-    for each in own_toolbox().passes:
+    # Passes that serve both dialects stand once.
+    for each in {each.name: each for each in (*own_toolbox().passes, *onnx_passes())}.values():
         yield ""
         yield f"## {each.name}"
         yield ""
