@@ -195,3 +195,18 @@ def test_a_model_that_is_a_pipe_is_not_waited_for(tmp_path: Path, suffix: str) -
     os.mkfifo(path)
     with pytest.raises(DataError, match="not a file"):
         load_model(path)
+
+
+def test_a_folder_that_is_there_may_lie_on_another_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "mounted"
+    folder.mkdir()
+    real = Path.replace
+
+    def within(self: Path, target: Path) -> Path:
+        if (folder in self.parents) != (folder in Path(target).parents):
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", within)
+    write_bundle(folder, bundle("a.c"))
+    assert {p.name for p in folder.iterdir()} == {"a.c", "report.json"}

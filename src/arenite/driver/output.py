@@ -51,7 +51,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "report.json") -> None:
-    """Write files into a folder, made when missing: first all beside it, then renamed into place.
+    """Write files into a folder, made when missing: first all into a hidden one, then renamed into place.
 
     Only files that an earlier bundle in that folder lists as its own are replaced or removed. Whoever is stopped
     between two renames leaves a listing of old and new files, so that the next bundle replaces them all.
@@ -76,10 +76,12 @@ def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "re
             for name in foreign
         )
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:100]}."))
+        # A folder that is there may be another file system, into which nothing can be renamed from outside.
+        place = folder if folder.is_dir() else folder.parent
+        place.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=place, prefix=f".{folder.name[:100]}."))
     except OSError as error:
-        raise DataError(f"cannot write into {folder.parent}: {_reason(error)}") from None
+        raise DataError(f"cannot write {folder}: {_reason(error)}") from None
     try:
         for name, data in files.items():
             (staging / name).write_bytes(data)
