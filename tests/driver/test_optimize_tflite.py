@@ -97,6 +97,18 @@ def test_folding_can_be_bounded_and_left_out(tmp_path: Path) -> None:
     assert without.after.nodes > bounded.after.nodes
 
 
+@pytest.mark.shared
+@pytest.mark.wheel
+def test_constant_channels_go_when_asked(tmp_path: Path) -> None:
+    result, data = optimized("mlperf_vww_int8", tmp_path, fold_channels=True)
+    assert result.after.macs is not None
+    assert result.after.macs < 3_863_358 + 512
+    original = FILES["mlperf_vww_int8"].read_bytes()
+    assert len(data) < len(original) / 2
+    feeds = oracle.random_feeds(original, invocations=2)
+    np.testing.assert_array_equal(oracle.run_wheel(data, feeds), oracle.run_wheel(original, feeds))
+
+
 def _twice(far_apart: bool) -> Graph:
     """Two equal large values: merged, the first must wait for the second's reader, across a large step if far."""
     b = GraphBuilder()

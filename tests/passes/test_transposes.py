@@ -211,8 +211,8 @@ def test_the_oracle_sees_no_difference(data: st.DataObject) -> None:
     b = GraphBuilder()
     orders = st.permutations(range(4))
     order = data.draw(orders)
-    values = [transpose(b, b.input(name, tensor()), order, f"t{name}") for name in "ab"]
-    middle = binary(b, data.draw(st.sampled_from(["add", "mul"])), *values)
+    one, other = (transpose(b, b.input(name, tensor()), order, f"t{name}") for name in "ab")
+    middle = binary(b, data.draw(st.sampled_from(["add", "mul"])), one, other)
     graph = b.output(transpose(b, middle, data.draw(orders)))
     before = export_model(Model("m", clone_graph(graph)))
     verdicts(SimplifyTransposes(), graph, REGISTRY)

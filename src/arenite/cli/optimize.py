@@ -66,6 +66,10 @@ def optimize(
     keep_fp16: Annotated[
         bool, typer.Option("--keep-fp16", help="Keep float16 weights, which are made floats when the model runs.")
     ] = False,
+    fold_channels: Annotated[
+        bool,
+        typer.Option("--fold-channels", help="Remove constant channels of int8 layers, as compile does (.tflite)."),
+    ] = False,
     pure: Annotated[
         list[str] | None,
         typer.Option("--pure", metavar="DOMAIN::OP", help="This custom operator has no side effects."),
@@ -96,6 +100,7 @@ def optimize(
         pure=tuple(pure or ()),
         check=check,
         keep_float16=keep_fp16,
+        fold_channels=fold_channels,
     )
     result, notes = optimize_file(model, output, options, explain=explain)
     for note in notes:

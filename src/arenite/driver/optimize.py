@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 
 from arenite._base.errors import UsageError
@@ -26,6 +27,7 @@ class OptimizeOptions:
         without: names of passes that do not run.
         pure: custom operators, as `DOMAIN::OP`, that are pure and deterministic.
         check: on how many inputs original and result are compared; 0: not at all.
+        fold_channels: constant channels of int8 layers go into the biases after them, as they do in C (.tflite).
         keep_float16: float16 weights stay so, with the DEQUANTIZE that makes floats of them (.tflite).
     """
 
@@ -37,6 +39,7 @@ class OptimizeOptions:
     pure: tuple[str, ...] = ()
     check: int = 3
     keep_float16: bool = False
+    fold_channels: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class OptimizeResult:
             "remarks": [remark.to_json() for remark in self.remarks],
         }
 
-    def write(self, path: Path) -> None:
+    def write(self, path: str | PathLike[str]) -> None:
         """Write the model, in its own format.
 
         Raises:
@@ -112,12 +115,12 @@ class OptimizeResult:
         if self.model.format == "onnx":
             from arenite.formats.onnx import export_model  # noqa: PLC0415 - heavy
 
-            export_model(self.model, path)
+            export_model(self.model, Path(path))
             return
         from arenite.formats.tflite import export_model as export_tflite  # noqa: PLC0415 - heavy
 
         data = export_tflite(self.model)
-        with written_whole(path) as temporary:
+        with written_whole(Path(path)) as temporary:
             temporary.write_bytes(data)
 
     def table(self) -> list[dict[str, str]]:
@@ -152,9 +155,7 @@ def optimize_file(
         SelfCheckError: the result is not what the original is; nothing is written but a reproducer.
     """
     if out.suffix.lower() != path.suffix.lower():
-        raise UsageError(
-            f"-o {out}: optimize writes the format that it reads, {path.suffix}; another format is 'convert's work"
-        )
+        raise UsageError(f"-o {out}: optimize writes the format that it reads: give a name that ends in {path.suffix}")
     model = load_model(path)
     if model.format == "onnx":
         result = _optimize_onnx(model, options, path, out)

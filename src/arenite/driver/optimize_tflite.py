@@ -63,7 +63,7 @@ def optimize_tflite(model: Model, options: OptimizeOptions, *, reproducer: Path)
 
 def _passes(options: OptimizeOptions) -> list[Pass]:
     limit = {} if options.fold_max_nbytes is None else {"fold_max_nbytes": options.fold_max_nbytes}
-    found = file_passes(keep_float16=options.keep_float16, **limit)
+    found = file_passes(keep_float16=options.keep_float16, fold_channels=options.fold_channels, **limit)
     return [each for each in found if each.name not in options.without]
 
 

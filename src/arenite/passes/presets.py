@@ -2,9 +2,11 @@
 
 from arenite.passes.base import Pass
 from arenite.passes.canonicalize import Canonicalize
+from arenite.passes.compose_unary import ComposeUnary
 from arenite.passes.cse import CommonSubexpressions
 from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.fold import Fold
+from arenite.passes.fold_channels import FoldChannels
 from arenite.passes.fuse_activations import FuseActivations
 from arenite.passes.fuse_pads import FusePads
 from arenite.passes.join_slices import JoinSlices
@@ -38,18 +40,24 @@ def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes) -> tuple[Pass, ...
         JoinSlices(),
         CommonSubexpressions(),
         DeadCodeElimination(),
+        ComposeUnary(),
         FuseActivations(),
         FusePads(),
+        FoldChannels(),
     )
 
 
-def file_passes(*, fold_max_nbytes: int = Fold.max_nbytes, keep_float16: bool = False) -> tuple[Pass, ...]:
+def file_passes(
+    *, fold_max_nbytes: int = Fold.max_nbytes, keep_float16: bool = False, fold_channels: bool = False
+) -> tuple[Pass, ...]:
     """What runs when the result goes back into a .tflite file, which has no words for some of what C can do.
 
-    Copies are not made reshapes: these cost nothing in C, but the runtimes that read files copy for them, too.
+    Copies are not made reshapes: these cost nothing in C, but the runtimes that read files copy for them, too. Layers
+    keep their channels unless asked otherwise, since other tools may know them by their shapes.
     """
     options = {
         Fold.name: Fold(fold_max_nbytes, keep_float16),
         FusePads.name: FusePads(explicit=False),
     }
-    return tuple(options.get(each.name, each) for each in default_passes() if each.name != Straighten.name)
+    out = {Straighten.name} | (set() if fold_channels else {FoldChannels.name})
+    return tuple(options.get(each.name, each) for each in default_passes() if each.name not in out)

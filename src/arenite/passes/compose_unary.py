@@ -1,0 +1,174 @@
+"""Functions of one byte in a row: where one op has the same result for each of the 256 values, it does for all."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from arenite._base.dtypes import DType
+from arenite._base.remarks import Reason
+from arenite.ir.attrs import Attrs
+from arenite.ir.graph import Array, Node, Value
+from arenite.ir.opdef import OpCall, OpDef, OpError, Registry, Trait
+from arenite.ir.pattern import Mismatch
+from arenite.ir.types import TensorType
+from arenite.passes.base import Pass, Work
+
+COMPOSED = Reason(
+    "composed", "{subject} and {others} together do for each byte what one {op} does, which replaced them"
+)
+CANCELLED = Reason("cancelled", "{subject} and {others} together change no byte, so they vanished")
+ROUNDS_TWICE = Reason(
+    "rounds-twice",
+    "{subject} rescales what '{producer}' ({op}) has rounded; rescaled at once, it would be rounded once",
+)
+SHARED = Reason("shared", "%{value} is read elsewhere, too, so '{producer}' must stay as it is")
+INEXACT = Reason("inexact", "'{producer}' ({op}) works on floats, whose rounding is not the same everywhere")
+WIDE = Reason("wide", "{subject} depends on %{value}, which has too many values to try")
+NO_SINGLE_OP = Reason("no-single-op", "no one op does for each byte what {others} and {subject} do")
+OUTPUT_NAME = Reason("output-name", "{subject} changes nothing, but gives the output %{output} of the graph its name")
+
+_EXACT_ON_FLOATS = frozenset({"quantize", "dequantize", "relu", "relu6", "relu_n1_to_1", "relu_0_to_1", "neg", "abs"})
+_BYTES = (DType.INT8, DType.UINT8)
+
+
+@dataclass(frozen=True)
+class ComposeUnary(Pass):
+    """Replaces two or more elementwise functions of one byte by one, or none.
+
+    Candidates are those with a byte as a result that read the result of another, and each quantize of integers that are
+    computed. Bit-exact: every value that a byte can have is tried.
+    """
+
+    name: ClassVar[str] = "compose-unary"
+    summary: ClassVar[str] = "Makes one function of one byte of several in a row, where one exists."
+    reasons: ClassVar[tuple[Reason, ...]] = (
+        COMPOSED,
+        CANCELLED,
+        ROUNDS_TWICE,
+        SHARED,
+        INEXACT,
+        WIDE,
+        NO_SINGLE_OP,
+        OUTPUT_NAME,
+    )
+
+    def apply(self, work: Work) -> None:
+        for node in work.graph.nodes:
+            if not _is_unary(node, work.registry) or node.result.type.dtype not in _BYTES:
+                continue
+            producer = node.operand(0).producer
+            if producer is not None and _is_unary(producer, work.registry):
+                _compose(node, work)
+            elif producer is not None and node.op == "quantize" and node.operand(0).type.dtype.is_integer:
+                work.consider(node).missed(ROUNDS_TWICE, producer=producer.name, op=producer.op)
+
+
+def _is_unary(node: Node, registry: Registry) -> bool:
+    definition = registry.get(node.op)
+    if definition is None or not definition.has(Trait.ELEMENTWISE) or not definition.is_foldable:
+        return False
+    single = len(node.operands) == len(node.present_operands) == len(node.results) == 1
+    return single and not node.operand(0).is_variable and node.operand(0).type.shape == node.result.type.shape
+
+
+def _compose(node: Node, work: Work) -> None:
+    candidate = work.consider(node)
+    chain = _chain(node, work.registry)
+    if isinstance(chain, Mismatch):
+        candidate.missed(chain.reason, **chain.arguments)
+        return
+    source, result = chain[0].operand(0), node.result
+    table = _table(chain, work.registry)
+    others = ", ".join(f"'{each.name}'" for each in chain[:-1])
+    if source.type == result.type and np.array_equal(table, _codes(source.type)):
+        if not work.rewriter.may_replace(result, source):
+            candidate.missed(OUTPUT_NAME, output=result.name)
+            return
+        heirs = [use.node for use in result.uses] if source.producer is None else [source.producer]
+        _replace(chain, source, heirs, work)
+        candidate.passed(CANCELLED, others=others)
+        return
+    for op, attrs in _alternatives(chain, rescales=source.type.quantization != result.type.quantization):
+        if _does(table, op, attrs, source.type, result.type, work.registry):
+            made = work.rewriter.insert(node, op, [source], [result.type], attrs, name=node.name, origin=())
+            _replace(chain, made.result, [made], work)
+            candidate.passed(COMPOSED, others=others, op=op)
+            return
+    candidate.missed(NO_SINGLE_OP, others=others)
+
+
+def _chain(node: Node, registry: Registry) -> list[Node] | Mismatch:
+    """The node and those before it, from the first byte on; in schedule order."""
+    chain = [node]
+    while True:
+        value = chain[0].operand(0)
+        producer = value.producer
+        if producer is None or not _is_unary(producer, registry):
+            return Mismatch(WIDE, {"value": value.name})
+        if value.output_of or len(value.uses) > 1:
+            return Mismatch(SHARED, {"value": value.name, "producer": producer.name})
+        floats = value.type.dtype.is_float
+        for each in (chain[0], producer) if floats else ():
+            if each.op not in _EXACT_ON_FLOATS:
+                return Mismatch(INEXACT, {"producer": each.name, "op": each.op})
+        chain.insert(0, producer)
+        if producer.operand(0).type.dtype in _BYTES:
+            return chain
+
+
+def _codes(type_: TensorType) -> Array:
+    """Every value that a byte can have."""
+    return np.arange(256).astype(np.uint8).view(type_.dtype.numpy)
+
+
+def _table(chain: Sequence[Node], registry: Registry) -> Array:
+    values = _codes(chain[0].operand(0).type)
+    for node in chain:
+        values = _evaluated(
+            registry[node.op], _call(node.op, node.attrs, node.operand(0).type, node.result.type), values
+        )
+    return values
+
+
+def _call(op: str, attrs: Attrs, source: TensorType, result: TensorType) -> OpCall:
+    """A call on all 256 values."""
+    return OpCall(op, op, attrs, (replace(source, shape=(256,)),), (replace(result, shape=(256,)),), (None,))
+
+
+def _evaluated(definition: OpDef, call: OpCall, values: Array) -> Array:
+    (found,) = definition.evaluate(call, (values,))
+    return found
+
+
+def _alternatives(chain: Sequence[Node], *, rescales: bool) -> Iterator[tuple[str, Attrs]]:
+    """What might do the work of all."""
+    yield "quantize", Attrs()
+    # TFLite-Micro's RELU6 does not rescale, whatever its types say.
+    found = dict.fromkeys((node.op, node.attrs) for node in chain if node.op != "quantize")
+    yield from (each for each in found if each[0] != "relu6" or not rescales)
+
+
+def _does(table: Array, op: str, attrs: Attrs, source: TensorType, result: TensorType, registry: Registry) -> bool:
+    definition = registry.get(op)
+    if definition is None:
+        return False
+    call = _call(op, attrs, source, result)
+    if not all(constraint.holds(call) is True for constraint in definition.constraints):
+        return False
+    try:
+        found = _evaluated(definition, call, _codes(source))
+    except OpError:
+        return False
+    return found.dtype == table.dtype and np.array_equal(found, table)
+
+
+def _replace(chain: Sequence[Node], value: Value, heirs: Sequence[Node], work: Work) -> None:
+    last = chain[-1]
+    for each in chain[:-1]:
+        for heir in heirs:
+            work.rewriter.add_origin(heir, each.origin)
+    work.rewriter.replace(last, [value], carry_to=heirs, take_names=value.producer in heirs)
+    for each in reversed(chain[:-1]):
+        work.rewriter.erase(each)
