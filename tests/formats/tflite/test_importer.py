@@ -59,9 +59,9 @@ def test_constants_are_read_only_views_of_the_file() -> None:
 
 def test_an_unknown_operator_is_kept() -> None:
     options = SCHEMA.record("LeakyReluOptions", alpha=0.5)
-    data = one_op("LEAKY_RELU", [tensor("x", (4,)), tensor("y", (4,))], [0], version=77, builtin_options=options)
+    data = one_op("HASHTABLE_LOOKUP", [tensor("x", (4,)), tensor("y", (4,))], [0], version=77, builtin_options=options)
     (node,) = import_model(data, "m").graph.nodes
-    assert node.op == "tflite.LEAKY_RELU"
+    assert node.op == "tflite.HASHTABLE_LOOKUP"
     assert node.attrs == ForeignAttrs((("operator_version", 77), ("options", "LeakyReluOptions"), ("alpha", 0.5)))
 
 

@@ -133,6 +133,8 @@ class SubgraphReader:
             return "intermediates"
         if any(operator.integers("mutating_variable_inputs")):
             return "mutating_variable_inputs"
+        if operator.record("builtin_options2") is not None:
+            return "builtin_options2"
         return codec.inexpressible(self._options(operator, codec))
 
     def _outside(self, indices: Sequence[int], what: str, *, absent_allowed: bool) -> Iterator[str]:
