@@ -24,7 +24,7 @@ def test_compile_leaves_the_model_as_it_was(tmp_path: Path) -> None:
     before = print_graph(model.graph).text
     result = arenite.compile(model, target="cortex-m4", name="net", simulate="off")
     assert print_graph(model.graph).text == before
-    result.write(tmp_path / "out")
+    result.write(str(tmp_path / "out"))
     assert {"net.c", "net.h", "report.json", "report.html", "trim.json"} <= {
         p.name for p in (tmp_path / "out").iterdir()
     }
@@ -33,6 +33,11 @@ def test_compile_leaves_the_model_as_it_was(tmp_path: Path) -> None:
 def test_equal_models_give_equal_bytes() -> None:
     first, second = (arenite.compile(arenite.load(DIGITS), simulate="off").build.files for _ in range(2))
     assert first == second
+
+
+def test_an_optimised_model_is_written_where_a_string_says(tmp_path: Path) -> None:
+    arenite.optimize(arenite.load(DIGITS), check=0).write(str(tmp_path / "small.tflite"))
+    assert arenite.load(tmp_path / "small.tflite").format == "tflite"
 
 
 def test_the_interpreter_has_tflites_names() -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from os import PathLike
 from pathlib import Path
 
 from arenite._base.errors import LimitError, ToolError
@@ -35,13 +36,13 @@ class CompileResult:
     files: Mapping[str, bytes]
     note: str
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: str | PathLike[str]) -> None:
         """Write the bundle into a folder: all of it, or nothing.
 
         Raises:
             DataError: the folder cannot be written, or holds files of others under these names.
         """
-        write_bundle(folder, self.files)
+        write_bundle(Path(folder), self.files)
 
     def summary(self, folder: Path) -> str:
         """What a person wants to know first."""
