@@ -153,6 +153,7 @@ def test_inspect_shows_text_that_the_parser_reads(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "conv2d" in done.stdout
     assert "softmax" in done.stdout
+    assert done.stdout.endswith("can be compiled\n")
 
 
 def test_explain_tells_the_kernel_of_a_node() -> None:

@@ -90,3 +90,16 @@ def test_inspect_reads_them_and_says_why_they_do_not_compile(model: Model, text:
     assert "fully_connected" in dict(found.histogram)
     (problem,) = found.problems
     assert text in problem
+
+
+def test_inspect_says_which_nodes_no_kernel_takes(tmp_path: Path) -> None:
+    builder = GraphBuilder()
+    weight = builder.input("w", _float(4, 4))
+    path = tmp_path / "m.tflite"
+    result = _dense(builder, builder.input("x", _float(1, 4)), weight, "y")
+    path.write_bytes(export_model(Model("m", builder.output(result))))
+    found = inspect_model(path)
+    (problem,) = found.problems
+    assert "no kernel of fully_connected takes" in problem
+    assert "  cannot compile: " in found.to_text(with_ir=False)
+    assert found.macs == 16

@@ -12,7 +12,7 @@ def inspect(
     as_json: JsonOption = False,
     text: Annotated[bool, typer.Option("--text/--no-text", help="Show the graph as text IR.")] = True,
 ) -> None:
-    """Show a model: text IR, sizes, operators, and what Arenite cannot compile."""
+    """Show a model: text IR, sizes, operators, and whether it can be compiled."""
     from arenite.driver.inspect import inspect_model  # noqa: PLC0415 - heavy
 
     found = inspect_model(model)

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arenite._base.dtypes import DType
+from arenite._base.errors import AreniteError
+from arenite.driver.build import build
 from arenite.driver.checks import half_problem, hybrid_problem
 from arenite.driver.load import load_model, registry_for
+from arenite.driver.options import CompileOptions
 from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, Registry
 from arenite.ir.printer import print_graph
@@ -20,7 +23,7 @@ class Inspection:
     Attributes:
         histogram: nodes by op, most frequent first.
         dynamic: inputs whose shape is not static.
-        problems: operators that Arenite does not have, or misfits.
+        problems: why it cannot be compiled; empty when it can.
         weights_nbytes: of constants with at least one element.
     """
 
@@ -63,7 +66,7 @@ class Inspection:
         if self.floats:
             lines.append(f"  {self.floats} values are float32: this model, or part of it, is not quantized")
         lines += [f"  dynamic: {text}" for text in self.dynamic]
-        lines += [f"  cannot compile: {text}" for text in self.problems]
+        lines += [f"  cannot compile: {text}" for text in self.problems] or ["  can be compiled"]
         return "\n".join(lines)
 
 
@@ -80,18 +83,26 @@ def inspect_model(path: Path) -> Inspection:
     is_onnx = model.format == "onnx"
     missing = unsupported(graph, registry, listing=not is_onnx)
     kinds = () if is_onnx else (hybrid_problem(graph), half_problem(graph))
-    problems = [missing] if missing is not None else [problem for problem in kinds if problem]
-    problems = problems or verify(graph, registry)
+    unsound = [missing] if missing is not None else [problem for problem in kinds if problem]
+    unsound = unsound or verify(graph, registry)
     inner = [value for node in graph.nodes for value in node.results]
     return Inspection(
         model=model,
         histogram=tuple(Counter(node.op for node in graph.nodes).most_common()),
         weights_nbytes=sum(value.type.nbytes for value in graph.constants()),
-        macs=None if problems or is_onnx else _macs(model, registry),
+        macs=None if unsound or is_onnx else _macs(model, registry),
         floats=sum(value.type.dtype is DType.FLOAT32 for value in inner),
         dynamic=tuple(f"{value.name}: {value.type}" for value in graph.inputs if not value.type.is_static),
-        problems=tuple(problems),
+        problems=tuple(unsound) or _why_not_compiled(model),
     )
+
+
+def _why_not_compiled(model: Model) -> tuple[str, ...]:
+    try:
+        build(model, CompileOptions(simulate="off"), lambda _: None)
+    except AreniteError as error:
+        return error.problems
+    return ()
 
 
 def _macs(model: Model, registry: Registry) -> int:

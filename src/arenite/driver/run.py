@@ -12,7 +12,7 @@ from arenite._base.dtypes import DType
 from arenite._base.errors import DataError, ModelError, ToolError, UsageError
 from arenite.driver.arrays import PortSpec, load_feeds, port_keys, save_outputs
 from arenite.driver.build import build, find_target
-from arenite.driver.checks import check_runnable
+from arenite.driver.checks import check_compilable, check_runnable
 from arenite.driver.load import input_defaults, load_model, port_names, registry_for
 from arenite.driver.options import CompileOptions
 from arenite.interp import interpreter_for
@@ -60,8 +60,10 @@ def run_model(
     """
     find_target(target)
     model = load_model(path)
+    dynamic = model.format == "onnx"
+    if dynamic and engine != "interpreter":
+        check_compilable(model, registry_for(model))
     names_in, names_out = port_names(model)
-    dynamic = model.format == "onnx" and engine == "interpreter"
     ports_in = _ports(names_in, model.graph.inputs, input_defaults(model), dynamic=dynamic)
     ports_out = _ports(names_out, model.graph.outputs, {}, dynamic=dynamic)
     feeds = load_feeds(inputs, ports_in)
