@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from arenite.cli.options import CompilerOption, JsonOption, ModelArgument, TargetOption, choose, print_json
+from arenite.cli.options import CompilerOption, JsonOption, TargetOption, TfliteArgument, choose, print_json
 
 Objective = Literal["speed", "flash", "ram"]
 Simulate = Literal["auto", "on", "off"]
@@ -14,7 +14,7 @@ SIMULATE: tuple[Simulate, ...] = ("auto", "on", "off")
 
 
 def compile_model(
-    model: ModelArgument,
+    model: TfliteArgument,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Default: ./<stem>-arenite.")
     ] = None,

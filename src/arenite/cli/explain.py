@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from arenite.cli.options import JsonOption, ModelArgument, TargetOption, print_json
+from arenite.cli.options import JsonOption, TargetOption, TfliteArgument, print_json
 
 
 def explain(
-    model: ModelArgument,
+    model: TfliteArgument,
     node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Only this node of the model.")] = None,
     pass_name: Annotated[str | None, typer.Option("--pass", metavar="NAME", help="Only this pass.")] = None,
     target: TargetOption = "cortex-m4",

@@ -9,7 +9,8 @@ from arenite._base.errors import UsageError
 
 Choice = TypeVar("Choice", bound=str)
 
-ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tflite model.")]
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tflite or .onnx model.")]
+TfliteArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tflite model.")]
 TargetOption = Annotated[
     str, typer.Option("--target", metavar="TARGET", help="Core, see 'arenite targets', or a board's .toml.")
 ]

@@ -47,7 +47,7 @@ class Explanation:
         for remark in self.remarks:
             yield f"{remark.kind.value:8} {remark.pass_name} ({remark.reason.slug}): {remark.text}"
         for call in self.calls:
-            yield f"kernel   {call.name} ({call.op}): {call.kernel}, {call.variant}: {call.why}"
+            yield f"kernel   {call.name} ({call.op}): {call.kernel}, {call.why}"
             yield from (f"           not {a.kernel}: {a.why_not}" for a in call.alternatives)
         for name in self.vanished:
             yield f"vanished {name}: no layer of the firmware stands for it"

@@ -37,7 +37,7 @@ def read_csv(path: Path, capacity: int | None = None) -> Problem:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: byte {error.start} is not UTF-8 text") from error
+        raise DataError(f"{path}: not CSV: byte {error.start} is not UTF-8 text") from error
     return parse_csv(text, str(path), capacity)
 
 

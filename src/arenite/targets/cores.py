@@ -132,10 +132,10 @@ CORES: tuple[Target, ...] = (
     Target(
         name="host",
         core="host",
-        summary="this computer: a shared library instead of firmware",
+        summary="this computer: the C files alone",
         isa="host",
         features=frozenset({"udiv", "unaligned", "fpu"}),
-        cannot_build="the host gets a shared library, not firmware",
+        cannot_build="firmware is for microcontrollers; 'arenite run --engine native' builds and runs the C files here",
         cannot_simulate="the host runs its library natively",
     ),
 )
