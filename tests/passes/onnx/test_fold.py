@@ -213,3 +213,22 @@ def test_every_candidate_has_one_verdict() -> None:
     assert sorted((r.subject, r.reason.slug) for r in result.remarks if r.kind is RemarkKind.PASSED) == [
         ("dead", "needless")
     ]
+
+
+def test_a_huge_row_is_never_spread_out() -> None:
+    """2^42 bytes, of which 16 exist."""
+    text = """g (float[4] x) => (float[2, 4] y) <int64[3] shape = {65536, 4194304, 4}> {
+        e = Expand (row, shape)
+        n = Neg (e)
+        y = Slice (n, zero, two)
+        z = Shape (n)
+    }"""
+    constants = {
+        "row": np.arange(4, dtype=np.float32),
+        "zero": np.array([0, 0], np.int64),
+        "two": np.array([1, 2], np.int64),
+    }
+    model = model_of(text.replace("(float[2, 4] y)", "(float[A, B, C] y)"), constants=constants)
+    found = optimized(model, passes=FOLD)
+    assert found.reasons("n") == ["too-large"]
+    assert found.constants["row"].nbytes == 16

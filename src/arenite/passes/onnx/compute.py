@@ -64,11 +64,11 @@ def _cut(array: Array, narrow: Sequence[bool]) -> Array:
 
 def narrowed(array: Array) -> Array:
     """The array with 1 for each dimension along which it repeats: it broadcasts to the array."""
-    axes = []
-    for axis, dim in enumerate(array.shape):
-        if dim > 1 and (array.strides[axis] == 0 or _is_constant_along(array, axis)):
-            axes.append(axis)
-    return array[tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(array.ndim))]
+    small = narrowed_strides(array)
+    for axis, dim in enumerate(small.shape):
+        if dim > 1 and _is_constant_along(small, axis):
+            small = small[(slice(None),) * axis + (slice(0, 1),)]
+    return small
 
 
 def _is_constant_along(array: Array, axis: int) -> bool:

@@ -20,6 +20,7 @@ NOT_OF_PAD = Reason("not-of-pad", "{subject} reads %{value}, which comes from no
 PADS_ONES = Reason("pads-ones", "{subject} does more than to add or remove dimensions of 1 that '{pad}' leaves alone")
 
 _DEPTH = 8
+_ONLY_MOVING = VIEWS | {"Slice", "Split", "Gather", "Transpose", "Expand", "Tile", "Identity"}
 
 
 def _is_zero(value: Value | None, depth: int = _DEPTH) -> bool:
@@ -36,7 +37,19 @@ def _is_zero(value: Value | None, depth: int = _DEPTH) -> bool:
     if operator == "ConstantOfShape":
         filled = attrs_of(node).tensor("value")
         return filled is None or (filled.dtype.kind == "f" and not filled.any() and not np.signbit(filled).any())
-    if operator in ("Slice", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Tile", "Identity", "Flatten"):
+    if operator in (
+        "Slice",
+        "Split",
+        "Gather",
+        "Reshape",
+        "Squeeze",
+        "Unsqueeze",
+        "Transpose",
+        "Expand",
+        "Tile",
+        "Identity",
+        "Flatten",
+    ):
         return _is_zero(node.operand(0), depth - 1)
     return operator == "Concat" and all(_is_zero(each, depth - 1) for each in node.operands)
 
