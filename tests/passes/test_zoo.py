@@ -13,7 +13,7 @@ from arenite.ir.model import Model
 from arenite.ir.parser import parse_graph
 from arenite.ir.printer import print_graph
 from arenite.ops import core_registry
-from arenite.passes.base import Context
+from arenite.passes.base import Context, Pass
 from arenite.passes.instruments import CheckClaims, VerifyGraph, all_checks
 from arenite.passes.pipeline import Instrument, run_pipeline
 from arenite.passes.presets import all_passes, default_passes
@@ -129,6 +129,30 @@ def test_tflm_computes_the_same_after_the_passes(name: str) -> None:
     for ours, theirs in zip(found, expected, strict=True):
         assert [array.dtype for array in ours] == [array.dtype for array in theirs]
         assert [array.tobytes() for array in ours] == [array.tobytes() for array in theirs]
+
+
+# Small ones with something for each pass to do.
+WITHOUT = (
+    "mww_okay_nabu_v2",
+    "mltk_fingerprint_signature",
+    "tflm_keyword_scrambled_int8",
+    "coral_keras_lstm_mnist_ptq",
+)
+
+
+@pytest.mark.parametrize("left_out", [spec.name for spec in default_passes()])
+@pytest.mark.parametrize("name", [name for name in WITHOUT if name in FILES] or ["absent"])
+def test_no_pass_needs_another(name: str, left_out: str) -> None:
+    passes = [spec for spec in default_passes() if spec.name != left_out]
+    run_pipeline(load(name).graph, passes, REGISTRY, instruments=all_checks())
+
+
+@pytest.mark.parametrize("spec", default_passes(), ids=lambda spec: spec.name)
+@pytest.mark.parametrize("name", [name for name in WITHOUT if name in FILES] or ["absent"])
+def test_a_pass_that_runs_twice_does_nothing_more(name: str, spec: Pass) -> None:
+    graph = load(name).graph
+    spec.run(graph, Context(REGISTRY))
+    assert not spec.run(graph, Context(REGISTRY)).changed
 
 
 def test_every_reason_is_documented_once() -> None:

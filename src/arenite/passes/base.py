@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from typing import ClassVar
@@ -55,10 +56,16 @@ class Context:
     Attributes:
         registry: the ops.
         sink: receives each remark as it is made.
+        max_changes: the pass ends once it has said of so many changes that it made them; None: it does all.
     """
 
     registry: Registry
     sink: Callable[[Remark], None] = lambda remark: None
+    max_changes: int | None = None
+
+
+class _EnoughError(Exception):
+    """A pass has made as many changes as it may."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,7 @@ class Candidate:
         self._say = say
 
     def passed(self, reason: Reason, **arguments: object) -> None:
+        """Say what was changed, once it is: the graph must be sound."""
         self._decide(RemarkKind.PASSED, reason, arguments)
 
     def missed(self, reason: Reason, **arguments: object) -> None:
@@ -112,6 +120,7 @@ class Work:
         self.rewriter = Rewriter(graph)
         self._pass_name = pass_name
         self._sink = context.sink
+        self._max_changes = context.max_changes
         self._considered: list[str] = []
         self._remarks: list[Remark] = []
 
@@ -137,6 +146,8 @@ class Work:
     def _remark(self, remark: Remark) -> None:
         self._remarks.append(remark)
         self._sink(remark)
+        if self._max_changes is not None and self.result().count(RemarkKind.PASSED) >= self._max_changes:
+            raise _EnoughError
 
 
 def _origin(subject: Node | Value) -> tuple[str, ...]:
@@ -169,7 +180,9 @@ class Pass(ABC):
     def run(self, graph: Graph, context: Context) -> PassResult:
         """Transform the graph in place."""
         work = Work(self.name, graph, context)
-        self.apply(work)
+        if context.max_changes != 0:
+            with suppress(_EnoughError):
+                self.apply(work)
         return work.result()
 
     @abstractmethod

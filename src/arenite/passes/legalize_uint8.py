@@ -39,8 +39,8 @@ class LegalizeUint8(Pass):
                 continue
             candidate = work.consider(node)
             if node.op in _SAME_ON_INT8:
-                candidate.passed(LEGALIZED)
                 _legalize(work, node)
+                candidate.passed(LEGALIZED)
             else:
                 candidate.missed(OWN_ROUNDING, op=node.op)
 

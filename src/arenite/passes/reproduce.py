@@ -20,6 +20,7 @@ from arenite.ir.parser import parse_graph
 from arenite.ir.printer import print_graph
 from arenite.ops import core_registry
 from arenite.passes.base import Pass
+from arenite.passes.bisect import Culprit, bisect, computes_like
 from arenite.passes.differential import named_inputs
 from arenite.passes.instruments import all_checks
 from arenite.passes.pipeline import Instrument, Step, run_pipeline
@@ -73,6 +74,20 @@ def replay(folder: Path, registry: Registry, passes: Sequence[Pass]) -> None:
         ModelError: the files are damaged.
         ValueError: no pass has that name, or it has no such option.
     """
+    graph, spec, samples = _read(folder, registry, passes)
+    run_pipeline(graph, [spec], registry, instruments=all_checks(samples))
+
+
+def first_fault(folder: Path, registry: Registry, passes: Sequence[Pass]) -> Culprit | None:
+    """The first change of a reproducer's pass after which the graph computes something else. Raises as `replay` does.
+
+    None when it computes the same after all: then what the pass does wrong is something else.
+    """
+    graph, spec, samples = _read(folder, registry, passes)
+    return bisect(graph, [spec], registry, computes_like(graph, registry, spec.equivalence, samples))
+
+
+def _read(folder: Path, registry: Registry, passes: Sequence[Pass]) -> tuple[Graph, Pass, list[list[Array]]]:
     spec = json.loads((folder / "pass.json").read_text(encoding="utf-8"))
     found = [each for each in passes if each.name == spec["name"]]
     if not found:
@@ -81,13 +96,20 @@ def replay(folder: Path, registry: Registry, passes: Sequence[Pass]) -> None:
     with np.load(folder / "inputs.npz", allow_pickle=False) as arrays:
         count = len(arrays.files) // max(1, len(graph.inputs))
         samples = [[arrays[f"{number}_{i}"] for i in range(len(graph.inputs))] for number in range(count)]
-    run_pipeline(graph, [dataclasses.replace(found[0], **spec["options"])], registry, instruments=all_checks(samples))
+    return graph, dataclasses.replace(found[0], **spec["options"]), samples
 
 
 def main() -> int:
-    """Replay the folder that the command line names."""
+    """Replay the folder that the command line names; when the pass does wrong, say by which change first."""
+    folder, registry = Path(sys.argv[1]), core_registry()
     try:
-        replay(Path(sys.argv[1]), core_registry(), all_passes())
+        replay(folder, registry, all_passes())
+    except SelfCheckError as error:
+        print(error, file=sys.stderr)
+        culprit = first_fault(folder, registry, all_passes())
+        if culprit is not None:
+            print(f"the first change that does wrong: {culprit}", file=sys.stderr)
+        return error.exit_status
     except AreniteError as error:
         print(error, file=sys.stderr)
         return error.exit_status

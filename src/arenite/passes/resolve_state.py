@@ -58,14 +58,16 @@ def _resolve(work: Work, once: list[Node], handles: list[Node]) -> None:
     for node in handles:
         assert isinstance(node.attrs, VarHandleAttrs)
         variable = variables.get((node.attrs.container, node.attrs.shared_name))
-        work.consider(node).passed(HANDLE, variable="(unused)" if variable is None else variable.name)
+        candidate = work.consider(node)
         if variable is None:
             work.rewriter.erase(node)
         else:
             work.rewriter.replace(node, [variable])
+        candidate.passed(HANDLE, variable="(unused)" if variable is None else variable.name)
     for node in once:
-        work.consider(node).passed(STARTED)
+        candidate = work.consider(node)
         work.rewriter.erase(node)
+        candidate.passed(STARTED)
 
 
 def _start(work: Work, once: list[Node]) -> Interpreter | Mismatch:

@@ -55,12 +55,12 @@ def _straighten(node: Node, work: Work) -> None:
     elif not _keeps_order(node):
         candidate.missed(MOVES)
     elif source.type == result.type and work.rewriter.may_replace(result, source):
-        candidate.passed(REMOVED)
         heirs = [use.node for use in result.uses] if source.producer is None else [source.producer]
         work.rewriter.replace(node, [source], carry_to=heirs)
+        candidate.passed(REMOVED)
     else:
-        candidate.passed(RESHAPES)
         _reshape(node, source, work)
+        candidate.passed(RESHAPES)
 
 
 def _keeps_order(node: Node) -> bool:
