@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from arenite.driver.compile import CompileResult, compile_loaded
 from arenite.driver.load import load_model
-from arenite.driver.optimize import OptimizeOptions, OptimizeResult, optimize_loaded
+from arenite.driver.optimize import optimize_loaded
+from arenite.driver.optimize_result import OptimizeOptions, OptimizeResult
 from arenite.driver.options import CompileOptions, ObjectiveName, Simulate
 from arenite.interp.facade import Interpreter
 from arenite.ir.clone import clone_graph

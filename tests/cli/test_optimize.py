@@ -17,8 +17,8 @@ import pytest
 import arenite
 from arenite._base.errors import SelfCheckError
 from arenite.cli.main import main
-from arenite.driver.optimize import OptimizeOptions
 from arenite.driver.optimize_onnx import optimize_onnx
+from arenite.driver.optimize_result import OptimizeOptions
 from arenite.passes.base import Pass, Work
 from arenite.passes.onnx.presets import onnx_passes
 
@@ -165,7 +165,7 @@ def test_usage_errors_say_what_to_type(path: Path, tmp_path: Path, arguments: li
 def test_the_suffix_must_be_the_models(path: Path, tmp_path: Path) -> None:
     done = call(path, "-o", tmp_path / "out.tflite")
     assert done.returncode == 2
-    assert "convert" in done.stderr
+    assert "ends in .onnx" in done.stderr
 
 
 def test_out_must_be_given(path: Path) -> None:

@@ -10,7 +10,8 @@ import oracle
 from arenite._base.dtypes import DType
 from arenite._base.errors import SelfCheckError
 from arenite.driver import optimize_tflite as driver
-from arenite.driver.optimize import OptimizeOptions, OptimizeResult, optimize_file, optimize_loaded
+from arenite.driver.optimize import optimize_file, optimize_loaded
+from arenite.driver.optimize_result import OptimizeOptions, OptimizeResult
 from arenite.formats.tflite import export_model, import_model
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder

@@ -10,7 +10,7 @@ from arenite._base.errors import UsageError
 from arenite.cli.options import JsonOption, print_json
 
 if TYPE_CHECKING:
-    from arenite.ir.graph import Array
+    from arenite.driver.output import Array
 
 # What users of other optimisers type, and what it is here.
 FOREIGN = {
@@ -89,7 +89,8 @@ def optimize(
     shapes = dict(_shape(text) for text in input_shape or ())
     pins = dict(_pin(text) for text in pin or ())
     off = [("constants", no_fold_constants), ("branches", no_fold_branches), ("batch-norm", no_fold_batch_norm)]
-    from arenite.driver.optimize import OptimizeOptions, optimize_file  # noqa: PLC0415 - heavy
+    from arenite.driver.optimize import optimize_file  # noqa: PLC0415 - heavy
+    from arenite.driver.optimize_result import OptimizeOptions  # noqa: PLC0415
 
     options = OptimizeOptions(
         input_shapes=shapes,

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from arenite._base.errors import ModelError, UsageError
-from arenite.driver.optimize import Costs, OptimizeOptions, OptimizeResult
+from arenite.driver.optimize_result import Costs, OptimizeOptions, OptimizeResult
 from arenite.formats.onnx import OnnxDetails, model_registry
 from arenite.ir.clone import clone_graph
 from arenite.ir.model import Model

@@ -7,7 +7,7 @@ from pathlib import Path
 from arenite._base.errors import UsageError
 from arenite._base.remarks import Remark
 from arenite.driver.load import registry_for
-from arenite.driver.optimize import Costs, OptimizeOptions, OptimizeResult
+from arenite.driver.optimize_result import Costs, OptimizeOptions, OptimizeResult
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model

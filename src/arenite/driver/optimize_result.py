@@ -1,0 +1,141 @@
+"""What a user may ask of an optimisation, and what comes of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+from arenite._base.remarks import Remark
+from arenite.driver.output import written_whole
+from arenite.ir.graph import Array
+from arenite.ir.model import Model
+from arenite.passes.pipeline import PassRow
+
+
+@dataclass(frozen=True)
+class OptimizeOptions:
+    """Options of `arenite optimize`.
+
+    Attributes:
+        input_shapes: static shapes of inputs, by name (.onnx).
+        outputs: those to keep; all when empty (.onnx).
+        pins: inputs that become constants (.onnx).
+        fold_max_nbytes: how many bytes of constants one folding may add; None: it depends on how many nodes go.
+        without: names of passes that do not run.
+        pure: custom operators, as `DOMAIN::OP`, that are pure and deterministic.
+        check: on how many inputs original and result are compared; 0: not at all.
+        fold_channels: constant channels of int8 layers go into the biases after them, as they do in C (.tflite).
+        keep_float16: float16 weights stay so, with the DEQUANTIZE that makes floats of them (.tflite).
+    """
+
+    input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    outputs: tuple[str, ...] = ()
+    pins: Mapping[str, Array] = field(default_factory=dict)
+    fold_max_nbytes: int | None = None
+    without: tuple[str, ...] = ()
+    pure: tuple[str, ...] = ()
+    check: int = 3
+    keep_float16: bool = False
+    fold_channels: bool = False
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a model costs; None where it is not known.
+
+    Attributes:
+        operators: how many kinds there are.
+        kernels: nodes that a microcontroller would run as a kernel call each.
+        activations_nbytes: the most that values take that are alive at once.
+    """
+
+    operators: int
+    nodes: int
+    kernels: int
+    weights_nbytes: int
+    file_nbytes: int | None
+    activations_nbytes: int | None
+    macs: int | None
+
+    def to_json(self) -> dict[str, object]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class OptimizeResult:
+    """An optimised model, and what was done.
+
+    Attributes:
+        changed: whether it is another graph than before.
+        notes: what the user should know.
+        checked: on how many inputs it was compared with the original, and by what.
+    """
+
+    model: Model
+    changed: bool
+    before: Costs
+    after: Costs
+    rows: tuple[PassRow, ...]
+    remarks: tuple[Remark, ...]
+    notes: tuple[str, ...]
+    checked: str
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "schema": 1,
+            "model": self.model.name,
+            "changed": self.changed,
+            "before": self.before.to_json(),
+            "after": self.after.to_json(),
+            "passes": [
+                {
+                    "name": row.name,
+                    "changed": row.changed,
+                    "nodes_before": row.nodes_before,
+                    "nodes_after": row.nodes_after,
+                    "milliseconds": round(row.milliseconds, 3),
+                    "equivalence": str(row.equivalence),
+                }
+                for row in self.rows
+            ],
+            "checked": self.checked,
+            "notes": list(self.notes),
+            "remarks": [remark.to_json() for remark in self.remarks],
+        }
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the model, in its own format.
+
+        Raises:
+            DataError: the file cannot be written.
+        """
+        if self.model.format == "onnx":
+            from arenite.formats.onnx import export_model  # noqa: PLC0415 - heavy
+
+            export_model(self.model, Path(path))
+            return
+        from arenite.formats.tflite import export_model as export_tflite  # noqa: PLC0415 - heavy
+
+        data = export_tflite(self.model)
+        with written_whole(Path(path)) as temporary:
+            temporary.write_bytes(data)
+
+    def table(self) -> list[dict[str, str]]:
+        """Before and after, a row for each figure."""
+        words = {
+            "operators": "operators",
+            "nodes": "nodes",
+            "kernels": "kernels",
+            "weights_nbytes": "weights, bytes",
+            "file_nbytes": "file, bytes",
+            "activations_nbytes": "peak activations, bytes",
+            "macs": "MACs",
+        }
+        return [
+            {"": text, "before": _shown(getattr(self.before, key)), "after": _shown(getattr(self.after, key))}
+            for key, text in words.items()
+        ]
+
+
+def _shown(number: int | None) -> str:
+    return "unknown" if number is None else f"{number:,}"
