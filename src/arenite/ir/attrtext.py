@@ -1,6 +1,7 @@
 """Makes attribute dataclasses from parsed fields, checking each value against the field's type."""
 
 import dataclasses
+import re
 import types
 import typing
 from collections.abc import Iterator
@@ -77,4 +78,7 @@ def fits(value: AttrValue, hint: object) -> bool:
 
 
 def _hint_text(hint: object) -> str:
-    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint).replace("typing.", "")
+    if isinstance(hint, type) and not typing.get_args(hint):
+        return hint.__name__
+    # Which module a type comes from is nobody's business.
+    return re.sub(r"\b(?:\w+\.)+", "", str(hint))
