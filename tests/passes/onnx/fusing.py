@@ -11,7 +11,7 @@ from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented  # noqa: A004
 
 from arenite.formats.onnx import export_model, import_model, model_registry
-from arenite.passes.base import Pass
+from arenite.passes.base import Context, Pass
 from arenite.passes.differential import max_error
 from arenite.passes.onnx.presets import run_rounds
 from passes.support import verdicts
@@ -161,3 +161,10 @@ class Outcome:
         """The verdict on the node that gave a result."""
         (verdict,) = self.said[f"n_{result}"]
         return verdict
+
+
+def said(spec: Pass, model: onnx.ModelProto, result: str) -> list[str]:
+    """Verdicts on the node that gives a result, in models that cannot be run."""
+    imported = import_model(model.SerializeToString(), "net")
+    remarks = spec.run(imported.graph, Context(model_registry(imported))).remarks
+    return [f"{r.kind.value} {r.reason.slug}" for r in remarks if r.subject == f"n_{result}"]

@@ -71,7 +71,7 @@ class Layer:
 
     @property
     def bias(self) -> Value | None:
-        return None if self.op == MATMUL else self.node.optional_operand(2)
+        return self.node.optional_operand(2)
 
     @property
     def group(self) -> int:

@@ -116,7 +116,7 @@ def _plan(layer: Layer, holder: Node | None, weights: Array | None, bias: Reals,
         return Plan(layer, holder, weights, None)
     if layer.op == MATMUL and holder is None and not (layer.rank == 2 and len(layer.dims) == 2):
         return Mismatch(NO_BIAS, {"layer": layer.node.name})
-    if old is not None and np.array_equal(bias, old):
+    if old is not None and np.all(bias == old):
         return Plan(layer, holder, weights, None)
     if layer.n_out < 1:
         return Mismatch(CHANNELS_UNKNOWN, {"layer": layer.node.name})
