@@ -74,6 +74,16 @@ class DType(Enum):
         bits = int(self.value.lstrip("uint"))
         return (0, 2**bits - 1) if self.value.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
+    @property
+    def unit_roundoff(self) -> float:
+        """How far rounding to a float type moves a number, relative to it."""
+        return float(ml_dtypes.finfo(self.numpy).eps) / 2  # type: ignore[no-untyped-call]
+
+    @property
+    def smallest_normal(self) -> float:
+        """The smallest number that a float type holds at full precision."""
+        return float(ml_dtypes.finfo(self.numpy).tiny)  # type: ignore[no-untyped-call]
+
     @staticmethod
     def of(dtype: np.dtype[np.generic] | type[np.generic]) -> "DType":
         """The element type that a numpy dtype stands for.

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -60,16 +59,13 @@ def in_precision(equivalence: Equivalence, graph: Graph) -> Equivalence:
     """What an equivalence allows in a graph, whose floats may be narrower than float32."""
     if not isinstance(equivalence, Close):
         return equivalence
-    return Close(max(equivalence.tolerance, *(NARROW_ROUNDINGS * _unit(dtype) for dtype in _narrow_floats(graph)), 0.0))
+    narrow = (NARROW_ROUNDINGS * dtype.unit_roundoff for dtype in _narrow_floats(graph))
+    return Close(max(equivalence.tolerance, *narrow, 0.0))
 
 
 def _narrow_floats(graph: Graph) -> set[DType]:
     dtypes = {value.type.dtype for value in graph.values()}
     return {dtype for dtype in dtypes if dtype in (DType.FLOAT16, DType.BFLOAT16)}
-
-
-def _unit(dtype: DType) -> float:
-    return float(ml_dtypes.finfo(dtype.numpy).eps) / 2  # type: ignore[no-untyped-call]
 
 
 class Differential(Instrument):

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -212,13 +211,3 @@ def scaled(weights: Array, factor: Reals) -> Array:
             block = slice(start, start + step)
             found[block] = (weights[block].astype(np.float64) * spread[block]).astype(weights.dtype)
     return found
-
-
-def unit_roundoff(dtype: DType) -> float:
-    """How far rounding to a float type moves a number, relative to it."""
-    return float(ml_dtypes.finfo(dtype.numpy).eps) / 2  # type: ignore[no-untyped-call]
-
-
-def smallest_normal(dtype: DType) -> float:
-    """The smallest number that a float type holds at full precision."""
-    return float(ml_dtypes.finfo(dtype.numpy).tiny)  # type: ignore[no-untyped-call]

@@ -16,8 +16,6 @@ from arenite.passes.onnx.fuse_layers import (
     Reals,
     rounded,
     scaled,
-    smallest_normal,
-    unit_roundoff,
 )
 from arenite.passes.onnx.fuse_operands import Affine, Channels, per_channel
 
@@ -160,7 +158,7 @@ def _new_weights(layer: Layer, scale: Reals, factor: Reals, limits: Limits) -> A
     if (unstable := _unstable(weights, "weights", layer)) is not None:
         return unstable
     largest = float(np.max(np.abs(weights), initial=0.0))
-    if largest < smallest_normal(layer.dtype) and np.any(scale) and np.any(value.constant):
+    if largest < layer.dtype.smallest_normal and np.any(scale) and np.any(value.constant):
         return Mismatch(UNDERFLOW, {"layer": layer.node.name, "dtype": layer.dtype})
     return weights
 
@@ -182,7 +180,7 @@ def _amplified(layer: Layer, moved: Reals, spread: float, limits: Limits) -> lis
 
     What is moved by so much was rounded by about unit·|moved|; what is left is about as large as `spread`.
     """
-    unit = unit_roundoff(layer.dtype)
+    unit = layer.dtype.unit_roundoff
     allowed = max(limits.tolerance, NARROW_ROUNDINGS * unit) * spread
     return [int(channel) for channel in np.flatnonzero(unit * np.abs(moved) > allowed)]
 
