@@ -43,7 +43,11 @@ def test_each_op_means_something(op: str) -> None:
     assert definition.summary.strip()
 
 
-@pytest.mark.parametrize("op", OPS)
+# What passes make for C, and no file format has.
+C_ALONE = {"lookup"}
+
+
+@pytest.mark.parametrize("op", sorted(set(OPS) - C_ALONE))
 def test_each_op_is_read_and_written(op: str) -> None:
     assert op in codecs_by_op(), f"no codec for '{op}' in formats/tflite"
 

@@ -18,6 +18,7 @@ from arenite.ir.model import Model
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.arithmetic import ArithmeticAttrs
+from arenite.passes.base import Context
 from arenite.passes.compose_unary import ComposeUnary
 from passes.support import ops, verdicts
 
@@ -41,8 +42,8 @@ def chain(start: TensorType, *steps: tuple[str, TensorType], last: bool = False)
     return b.output(value if last else b.node("dequantize", [value], [F], Attrs(), name="end").result)
 
 
-def said(graph: Graph, subject: str = "n1") -> str:
-    return verdicts(ComposeUnary(), graph, REGISTRY)[subject][-1]
+def said(graph: Graph, subject: str = "n1", *, tables: bool = False) -> str:
+    return verdicts(ComposeUnary(tables), graph, REGISTRY)[subject][-1]
 
 
 def test_there_and_back_is_nothing() -> None:
@@ -161,8 +162,24 @@ def chains(draw: st.DrawFn) -> Graph:
 @given(graph=chains())
 def test_the_oracle_sees_no_difference(graph: Graph) -> None:
     before = export_model(Model("m", clone_graph(graph)))
-    verdicts(ComposeUnary(), graph, REGISTRY)
+    verdicts(ComposeUnary(tables=False), graph, REGISTRY)
     # Twice a code less the zero point reaches every byte that a sum can have.
     x: Any = np.arange(256).astype(np.uint8).view(np.int8).reshape(16, 16)
     found = oracle.run_wheel(export_model(Model("m", graph)), [[x]])
     np.testing.assert_array_equal(found, oracle.run_wheel(before, [[x]]))
+
+
+@given(graph=chains())
+def test_whatever_is_left_is_one_table(graph: Graph) -> None:
+    verdicts(ComposeUnary(), graph, REGISTRY)
+    assert len(ops(graph)) <= 2
+    assert not ComposeUnary().run(graph, Context(REGISTRY)).changed
+
+
+def test_a_table_of_what_no_op_does() -> None:
+    graph = chain(q8(0.1, 0), ("quantize", q8(0.7, 0)), ("quantize", q8(0.1, 0)))
+    assert said(graph, tables=True) == "passed tabulated"
+    assert ops(graph) == ["add", "lookup", "dequantize"]
+    assert (
+        said(chain(q8(0.1, 0), ("exp", q8(0.7, 0)), ("logistic", q8(1 / 256, -128))), tables=True) == "passed tabulated"
+    )

@@ -93,7 +93,7 @@ _METHODS = {
     "cumsum": "AddCumSum",
     "add_n": "AddAddN",
 }
-UNKNOWN_TO_TFLITE_MICRO = frozenset({"pow", "relu_0_to_1", "relu_n1_to_1", "tile"})
+UNKNOWN_TO_TFLITE_MICRO = frozenset({"lookup", "pow", "relu_0_to_1", "relu_n1_to_1", "tile"})
 """Ops of TFLite that TFLite-Micro has no kernel for, so that no method registers them."""
 
 

@@ -3,10 +3,10 @@
 from arenite.ir.opdef import NotApplicable
 from arenite.lower.kernel import Kernel
 from arenite.lower.lookup import lookup_kernel
-from arenite.ops import rectifiers, unary
+from arenite.ops import lookup, rectifiers, unary
 
 KERNELS: tuple[Kernel, ...] = tuple(
     lookup_kernel(definition)
-    for definition in (*unary.OPS, *rectifiers.OPS)
+    for definition in (*unary.OPS, *rectifiers.OPS, *lookup.OPS)
     if len(definition.operands) == 1 and not isinstance(definition.evaluate_quantized, NotApplicable)
 )

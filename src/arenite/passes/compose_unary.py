@@ -8,11 +8,12 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite._base.remarks import Reason
-from arenite.ir.attrs import Attrs
+from arenite.ir.attrs import Attrs, TensorAttr
 from arenite.ir.graph import Array, Node, Value
 from arenite.ir.opdef import OpCall, OpDef, OpError, Registry, Trait
 from arenite.ir.pattern import Mismatch
 from arenite.ir.types import TensorType
+from arenite.ops.lookup import LookupAttrs
 from arenite.passes.base import Pass, Work
 
 COMPOSED = Reason(
@@ -26,6 +27,7 @@ ROUNDS_TWICE = Reason(
 SHARED = Reason("shared", "%{value} is read elsewhere, too, so '{producer}' must stay as it is")
 INEXACT = Reason("inexact", "'{producer}' ({op}) works on floats, whose rounding is not the same everywhere")
 WIDE = Reason("wide", "{subject} depends on %{value}, which has too many values to try")
+TABULATED = Reason("tabulated", "what {others} and {subject} do for each byte became one table of 256 entries")
 NO_SINGLE_OP = Reason("no-single-op", "no one op does for each byte what {others} and {subject} do")
 OUTPUT_NAME = Reason("output-name", "{subject} changes nothing, but gives the output %{output} of the graph its name")
 
@@ -39,13 +41,19 @@ class ComposeUnary(Pass):
 
     Candidates are those with a byte as a result that read the result of another, and each quantize of integers that are
     computed. Bit-exact: every value that a byte can have is tried.
+
+    Attributes:
+        tables: what no one op does may become a table, for which .tflite has no words.
     """
+
+    tables: bool = True
 
     name: ClassVar[str] = "compose-unary"
     summary: ClassVar[str] = "Makes one function of one byte of several in a row, where one exists."
     reasons: ClassVar[tuple[Reason, ...]] = (
         COMPOSED,
         CANCELLED,
+        TABULATED,
         ROUNDS_TWICE,
         SHARED,
         INEXACT,
@@ -56,13 +64,21 @@ class ComposeUnary(Pass):
 
     def apply(self, work: Work) -> None:
         for node in work.graph.nodes:
-            if not _is_unary(node, work.registry) or node.result.type.dtype not in _BYTES:
-                continue
-            producer = node.operand(0).producer
-            if producer is not None and _is_unary(producer, work.registry):
-                _compose(node, work)
-            elif producer is not None and node.op == "quantize" and node.operand(0).type.dtype.is_integer:
-                work.consider(node).missed(ROUNDS_TWICE, producer=producer.name, op=producer.op)
+            made: Node | None = node
+            while made is not None:
+                made = _visit(made, work, tables=self.tables)
+
+
+def _visit(node: Node, work: Work, *, tables: bool) -> Node | None:
+    """Compose a node with those before it; what took their place and is to be looked at in turn."""
+    if not _is_unary(node, work.registry) or node.result.type.dtype not in _BYTES:
+        return None
+    producer = node.operand(0).producer
+    if producer is not None and _is_unary(producer, work.registry):
+        return _compose(node, work, tables=tables)
+    if producer is not None and node.op == "quantize" and node.operand(0).type.dtype.is_integer:
+        work.consider(node).missed(ROUNDS_TWICE, producer=producer.name, op=producer.op)
+    return None
 
 
 def _is_unary(node: Node, registry: Registry) -> bool:
@@ -73,30 +89,39 @@ def _is_unary(node: Node, registry: Registry) -> bool:
     return single and not node.operand(0).is_variable and node.operand(0).type.shape == node.result.type.shape
 
 
-def _compose(node: Node, work: Work) -> None:
+def _compose(node: Node, work: Work, *, tables: bool) -> Node | None:
     candidate = work.consider(node)
     chain = _chain(node, work.registry)
     if isinstance(chain, Mismatch):
         candidate.missed(chain.reason, **chain.arguments)
-        return
+        return None
     source, result = chain[0].operand(0), node.result
     table = _table(chain, work.registry)
     others = ", ".join(f"'{each.name}'" for each in chain[:-1])
     if source.type == result.type and np.array_equal(table, _codes(source.type)):
         if not work.rewriter.may_replace(result, source):
             candidate.missed(OUTPUT_NAME, output=result.name)
-            return
+            return None
         heirs = [use.node for use in result.uses] if source.producer is None else [source.producer]
         _replace(chain, source, heirs, work)
         candidate.passed(CANCELLED, others=others)
-        return
-    for op, attrs in _alternatives(chain, rescales=source.type.quantization != result.type.quantization):
-        if _does(table, op, attrs, source.type, result.type, work.registry):
-            made = work.rewriter.insert(node, op, [source], [result.type], attrs, name=node.name, origin=())
-            _replace(chain, made.result, [made], work)
-            candidate.passed(COMPOSED, others=others, op=op)
-            return
-    candidate.missed(NO_SINGLE_OP, others=others)
+        return None
+    single = _single(chain, table, work.registry)
+    if single is None and not tables:
+        candidate.missed(NO_SINGLE_OP, others=others)
+        return None
+    op, attrs = single or ("lookup", LookupAttrs(TensorAttr(table)))
+    made = work.rewriter.insert(node, op, [source], [result.type], attrs, name=node.name, origin=())
+    _replace(chain, made.result, [made], work)
+    candidate.passed(COMPOSED if single else TABULATED, others=others, op=op)
+    return made
+
+
+def _single(chain: Sequence[Node], table: Array, registry: Registry) -> tuple[str, Attrs] | None:
+    """The one op, with its attributes, that has this table."""
+    source, result = chain[0].operand(0).type, chain[-1].result.type
+    alternatives = _alternatives(chain, rescales=source.quantization != result.quantization)
+    return next((each for each in alternatives if _does(table, *each, source, result, registry)), None)
 
 
 def _chain(node: Node, registry: Registry) -> list[Node] | Mismatch:

@@ -58,6 +58,7 @@ def file_passes(
     options = {
         Fold.name: Fold(fold_max_nbytes, keep_float16),
         FusePads.name: FusePads(explicit=False),
+        ComposeUnary.name: ComposeUnary(tables=False),
     }
     out = {Straighten.name} | (set() if fold_channels else {FoldChannels.name})
     return tuple(options.get(each.name, each) for each in default_passes() if each.name not in out)
