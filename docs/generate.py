@@ -23,7 +23,7 @@ def _ops_lines() -> Iterator[str]:
     yield ""
     yield (
         f"{len(toolbox.registry)} operators. Their integer results are those of TFLite-Micro's reference kernels, byte "
-        "for byte; [numerics.md](numerics.md) lists the exceptions. `arenite ops` prints the same."
+        "for byte; [numerics.md](numerics.md) lists the exceptions. `arenite ops` lists them in short."
     )
     for name in sorted(toolbox.registry):
         definition = toolbox.registry[name]
@@ -38,6 +38,8 @@ def _ops_lines() -> Iterator[str]:
         kernels = toolbox.kernels.of_op(name)
         if definition.has(Trait.VIEW):
             yield "- kernels: none, it moves no bytes"
+        elif not kernels:
+            yield "- kernels: none; `compile` takes it only where a pass removes it"
         for kernel in kernels:
             wants = "; ".join(constraint.text for constraint in kernel.constraints) or "anything"
             yield f"- kernel `{kernel.variant}` (`{kernel.info.symbol}`): takes {wants}"

@@ -1,7 +1,7 @@
 """What there is: targets, operators, passes; as rows of text."""
 
 from arenite.driver.toolbox import default_toolbox
-from arenite.ir.opdef import OpDef
+from arenite.ir.opdef import OpDef, Trait
 from arenite.targets import table
 
 
@@ -23,9 +23,10 @@ def list_ops() -> list[dict[str, str]]:
     return [
         {
             "op": definition.name,
-            "kernels": ", ".join(kernel.variant for kernel in available.of_op(definition.name)) or "none (a view)",
-            "requires": "; ".join(constraint.text for constraint in definition.constraints) or "nothing more",
+            "kernels": ", ".join(kernel.variant for kernel in available.of_op(definition.name))
+            or _no_kernel(definition),
             "what": _summary(definition),
+            "requires": "; ".join(constraint.text for constraint in definition.constraints) or "nothing more",
         }
         for definition in default_toolbox().registry.values()
     ]
@@ -40,6 +41,10 @@ def list_passes() -> list[dict[str, str]]:
         }
         for each in default_toolbox().passes
     ]
+
+
+def _no_kernel(definition: OpDef) -> str:
+    return "none (a view)" if definition.has(Trait.VIEW) else "none"
 
 
 def _summary(definition: OpDef) -> str:
