@@ -110,6 +110,14 @@ def test_constant_channels_go_when_asked(tmp_path: Path) -> None:
     np.testing.assert_array_equal(oracle.run_wheel(data, feeds), oracle.run_wheel(original, feeds))
 
 
+@pytest.mark.shared
+def test_what_cannot_be_run_is_not_said_to_be_compared(tmp_path: Path) -> None:
+    result, _ = optimized("mp_selfie_segmentation", tmp_path, check=1)
+    assert result.checked == "not compared: 1 operator in this model is not supported"
+    result, _ = optimized("nxp_yolo_face_detect", tmp_path, check=1)
+    assert result.checked == "compared on 1 inputs after each pass"
+
+
 def _twice(far_apart: bool) -> Graph:
     """Two equal large values: merged, the first must wait for the second's reader, across a large step if far."""
     b = GraphBuilder()

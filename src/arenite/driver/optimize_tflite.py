@@ -13,7 +13,7 @@ from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, Registry, Trait
 from arenite.passes.base import Pass
-from arenite.passes.differential import Differential
+from arenite.passes.differential import NOT_COMPARED, Differential
 from arenite.passes.fold import FOLDED
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.pipeline import Instrument, PipelineResult, run_pipeline
@@ -46,9 +46,6 @@ def optimize_tflite(model: Model, options: OptimizeOptions, *, reproducer: Path)
     if changed:
         model.graph = graph
         notes += _grown(original, graph, result.remarks)
-    checked = "not compared"
-    if options.check and changed:
-        checked = f"compared on {options.check} inputs after each pass"
     return OptimizeResult(
         model=model,
         changed=changed,
@@ -57,8 +54,15 @@ def optimize_tflite(model: Model, options: OptimizeOptions, *, reproducer: Path)
         rows=result.rows,
         remarks=result.remarks,
         notes=tuple(notes),
-        checked=checked,
+        checked=_checked(result.remarks, options.check if changed else 0),
     )
+
+
+def _checked(remarks: Sequence[Remark], inputs: int) -> str:
+    problem = next((str(each.arguments["problem"]) for each in remarks if each.reason is NOT_COMPARED), "")
+    if problem and inputs:
+        return f"not compared: {problem}"
+    return f"compared on {inputs} inputs after each pass" if inputs else "not compared"
 
 
 def _passes(options: OptimizeOptions) -> list[Pass]:
