@@ -103,3 +103,18 @@ def test_inspect_says_which_nodes_no_kernel_takes(tmp_path: Path) -> None:
     assert "no kernel of fully_connected takes" in problem
     assert "  cannot compile: " in found.to_text(with_ir=False)
     assert found.macs == 16
+
+
+def test_tensors_that_no_device_can_hold_are_refused_at_once() -> None:
+    """A file of a kilobyte can ask for gigabytes."""
+    b = GraphBuilder()
+    large, larger = _float(1 << 24, 1), _float((1 << 24) + 1)
+    b.output(b.node("relu", [b.input("x", large)], [large], name="fits").result)
+    check_runnable(Model("m", b.graph), REGISTRY)
+    b.output(*b.graph.outputs, b.node("relu", [b.input("z", larger)], [larger], name="large").result)
+    for check in (check_runnable, check_compilable):
+        with pytest.raises(ModelError) as caught:
+            check(Model("m", b.graph), REGISTRY)
+        (problem,) = caught.value.problems
+        assert "'z' 67,108,868, 'large' 67,108,868" in problem
+        assert "fits" not in problem

@@ -27,6 +27,9 @@ from arenite.targets import Target, get, load_board
 Step = Callable[[str], None]
 """Is told what is being done now."""
 
+_MOST_WORK = 2**30
+"""Multiply-accumulates and bytes of a run that passes are checked by: some seconds."""
+
 
 @dataclass(frozen=True)
 class Build:
@@ -95,7 +98,7 @@ def build(model: Model, options: CompileOptions, step: Step, toolbox: Toolbox | 
     check_compilable(model, tools.registry)
     step("optimising the graph")
     graph = clone_graph(model.graph)
-    instruments = (VerifyGraph(), Differential(n_random=1, edges=False))
+    instruments = (VerifyGraph(), Differential(n_random=1, edges=False, most_work=_MOST_WORK))
     result = run_pipeline(graph, _passes(tools.passes, options), tools.registry, instruments=instruments)
     step("choosing kernels, planning memory")
     limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")

@@ -9,12 +9,16 @@ from arenite.ir.model import Model
 from arenite.ir.opdef import Registry
 from arenite.ir.verifier import check, unsupported
 
+LARGEST_NBYTES = 2**26
+"""The largest tensor that is run or compiled: more than the boards have that this is for. What stands behind it in a
+damaged file is no model, and would take this computer's memory and time."""
+
 _MAX_NAMED = 5
 _SMALL = (DType.INT4, DType.INT8, DType.UINT8)
 
 
 def check_runnable(model: Model, registry: Registry) -> None:
-    """Refuse a model of the onnx dialect, with operators that are not there, or with nodes that misfit their operators.
+    """Refuse a model of the onnx dialect, with operators that are not there, with misfit nodes, or too large tensors.
 
     Raises:
         ModelError: all problems of the first of these kinds that has any.
@@ -41,6 +45,8 @@ def _check(model: Model, registry: Registry, *problems: str | None) -> None:
     if found := [problem for problem in problems if problem]:
         raise ModelError(found)
     check(model.graph, registry)
+    if too_large := size_problem(model.graph):
+        raise ModelError(too_large)
 
 
 def hybrid_problem(graph: Graph) -> str | None:
@@ -63,6 +69,19 @@ def half_problem(graph: Graph) -> str | None:
     return (
         f"{_nodes(widening)} weights of 16-bit floats, for float32 arithmetic: they would take twice the flash, or be "
         "widened at each invocation; convert the model with full integer quantization (a representative dataset)"
+    )
+
+
+def size_problem(graph: Graph) -> str | None:
+    """One sentence on all tensors that are larger than any device's memory; None when there is none."""
+    large = [v for v in graph.values() if v.type.is_static and v.type.nbytes > LARGEST_NBYTES]
+    if not large:
+        return None
+    listed = ", ".join(f"'{value.name}' {value.type.nbytes:,}" for value in large[:_MAX_NAMED])
+    more = f" and {len(large) - _MAX_NAMED} more" if len(large) > _MAX_NAMED else ""
+    return (
+        f"tensors of more than {LARGEST_NBYTES:,} bytes are neither run nor compiled, no microcontroller has the "
+        f"memory: {listed}{more}; give the model a smaller input"
     )
 
 

@@ -12,6 +12,7 @@ from arenite.interp import interpreter_for
 from arenite.interp.inputs import Inputs
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Array, Graph, Node, Value
+from arenite.ir.opdef import OpCall, Registry
 from arenite.ir.types import Quantization, TensorType
 from arenite.passes.base import NARROW_ROUNDINGS, BitExact, Close, Equivalence, Lossy
 from arenite.passes.feeds import Feed, made_up_feeds
@@ -73,22 +74,30 @@ class Differential(Instrument):
 
     On random inputs, with `edges` on inputs at the ends of the range, and on `samples`. One interpreter per graph runs
     all of them in order, so that state is compared too. When outputs differ by more than the pass's equivalence allows,
-    it names the pass, and the first value that differs. A graph that cannot be run (ops not known here) is passed over
-    with a remark.
+    it names the pass, and the first value that differs. A graph that cannot be run (ops not known here), or that takes
+    more than `most_work` multiply-accumulates and bytes of values to run once, is passed over with a remark.
     """
 
-    def __init__(self, samples: Sequence[Inputs] = (), *, n_random: int = 2, edges: bool = True) -> None:
+    def __init__(
+        self, samples: Sequence[Inputs] = (), *, n_random: int = 2, edges: bool = True, most_work: int | None = None
+    ) -> None:
         self._samples = samples
+        self._most_work = most_work
         self._n_random = n_random
         self._edges = edges
         self._original: Graph | None = None
         self._feeds: list[Feed] = []
         self._outputs: list[list[Array]] | None = None
         self._told = False
+        self._too_much = False
 
     def before(self, step: Step) -> None:
         self._original = clone_graph(step.graph)
         if step.number == 0:
+            self._too_much = (
+                self._most_work is not None and work_of(step.graph, step.context.registry) > self._most_work
+            )
+        if step.number == 0 and not self._too_much:
             self._feeds = made_up_feeds(step.graph, n_random=self._n_random, edges=self._edges)
             self._feeds += [Feed(f"sample {i}", named_inputs(step.graph, s)) for i, s in enumerate(self._samples)]
 
@@ -124,15 +133,32 @@ class Differential(Instrument):
         self._outputs, self._feeds = after, feeds
 
     def _run_original(self, original: Graph, step: Step) -> list[list[Array]] | None:
+        if self._too_much:
+            self._pass_over(step, "it is too large to be run here")
+            return None
         try:
             interpreter = interpreter_for(original, step.context.registry)
             return [interpreter.run(feed.arrays) for feed in self._feeds]
         except (ModelError, DataError) as error:
-            if not self._told:
-                arguments = {"problem": error.problems[0].splitlines()[0].rstrip(":")}
-                step.context.sink(Remark(RemarkKind.ANALYSIS, "differential", NOT_COMPARED, step.graph.name, arguments))
-            self._told = True
+            self._pass_over(step, error.problems[0].splitlines()[0].rstrip(":"))
             return None
+
+    def _pass_over(self, step: Step, problem: str) -> None:
+        """Say so once."""
+        if not self._told:
+            arguments = {"problem": problem}
+            step.context.sink(Remark(RemarkKind.ANALYSIS, "differential", NOT_COMPARED, step.graph.name, arguments))
+        self._told = True
+
+
+def work_of(graph: Graph, registry: Registry) -> int:
+    """What one run takes: multiply-accumulates, and bytes of values of known shapes."""
+    total = sum(value.type.nbytes for value in graph.values() if value.type.is_static)
+    for node in graph.nodes:
+        cost = registry[node.op].cost if node.op in registry else None
+        if callable(cost) and all(value.type.is_static for value in (*node.present_operands, *node.results)):
+            total += cost(OpCall.of(node)).macs
+    return total
 
 
 def named_inputs(graph: Graph, inputs: Inputs) -> dict[str, Array]:
