@@ -95,6 +95,18 @@ def test_bytes_that_differ_in_type_are_not_the_same() -> None:
     assert ops(graph) == ["add", "quantize", "dequantize"]
 
 
+def test_a_scale_that_hardly_differs_is_another_type() -> None:
+    graph = chain(q8(0.5), ("dequantize", F), ("quantize", q8(float(np.nextafter(np.float32(0.5), np.float32(1))))))
+    assert said(graph) == "passed composed"
+    assert ops(graph) == ["add", "quantize", "dequantize"]
+
+
+def test_ops_take_the_types_that_they_are_for() -> None:
+    """A relu from int8 to uint8 would do, if there were one."""
+    graph = chain(q8(0.5, 0), ("relu", q8(0.5, 0)), ("quantize", q8(0.5, 128, DType.UINT8)))
+    assert said(graph) == "missed no-single-op"
+
+
 def test_functions_of_floats_are_not_the_same_everywhere() -> None:
     graph = chain(q8(), ("dequantize", F), ("exp", F), ("quantize", q8()))
     assert said(graph, "n2") == "missed inexact"

@@ -282,6 +282,16 @@ def test_no_element_is_out_of_its_range(graph: Graph, seed: int) -> None:
         assert (array <= known.high).all()
 
 
+def test_sums_that_may_wrap_around_can_be_anything() -> None:
+    graph = Net(channels=2, size=3, zero_point=0).conv(2, "one", bias=[2**31 - 9, 7], taps=3).done()
+    (node,) = graph.nodes
+    known = Ranges(graph, REGISTRY).of(node.result)
+    assert (known.low[0], known.high[0]) == (-128, 127)
+    graph = Net(channels=2, size=3, zero_point=0).conv(2, "one", bias=[2**30, 7], taps=3).done()
+    (node,) = graph.nodes
+    assert Ranges(graph, REGISTRY).of(node.result).low[0] == 127
+
+
 def test_ranges_are_reached() -> None:
     graph = Net(channels=2, size=3).conv(4, "one", bias=[0, 100, -200, 3]).done()
     (node,) = graph.nodes

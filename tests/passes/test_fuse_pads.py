@@ -20,8 +20,10 @@ from arenite.ir.opdef import OpCall
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
+from arenite.ops.movement import ReshapeAttrs
 from arenite.ops.pool import Pool2dAttrs
 from arenite.passes.base import Context
+from arenite.passes.bounds import least_element
 from arenite.passes.fuse_pads import FusePads
 from passes.support import ops, verdicts
 
@@ -274,3 +276,18 @@ def test_pools_that_do_not_reach_the_padding(op: str) -> None:
     graph = Padded(op, ((0, 0), (0, 1), (0, 1), (0, 0)), size=5, stride=2).graph()
     assert said(graph) == "passed fused"
     assert ops(graph) == [op]
+
+
+@pytest.mark.parametrize("scale", [0.5, 0.25])
+def test_what_moves_elements_keeps_their_bounds(scale: float) -> None:
+    b = GraphBuilder()
+    x = b.input("x", TensorType(DType.INT8, (4,), Q))
+    clamped = b.node("relu", [x], [x.type], Attrs(), name="relu").result
+    type_ = TensorType(DType.INT8, (2, 2), Quantization.per_tensor(scale, -5))
+    moved = b.node("reshape", [clamped], [type_], ReshapeAttrs((2, 2)), name="moved").result
+    assert least_element(clamped) == -5
+    # With another scale it is not known whether stored numbers or real ones stay the same.
+    assert least_element(moved) == (-5 if scale == 0.5 else -128)
+    assert least_element(x) == -128
+    assert least_element(b.constant("c", np.array([3, -7], np.int8), Q)) == -7
+    assert least_element(b.input("f", TensorType(DType.FLOAT32, (4,)))) == -np.inf

@@ -123,6 +123,16 @@ def test_transposes_that_change_the_type(quantization: Quantization) -> None:
     assert [r.reason.slug for r in remarks if r.subject == "transpose"] == ["computed"]
 
 
+def test_transposes_per_channel() -> None:
+    """The axis of the scales would have to move, too."""
+    b = GraphBuilder()
+    q = Quantization((0.5, 0.25), (0, 0), 1)
+    first = transpose(b, b.input("x", tensor((2, 2, 2, 2), q)), TO_NHWC, "first")
+    graph = b.output(transpose(b, first, TO_NHWC))
+    remarks = SimplifyTransposes().run(graph, Context(REGISTRY)).remarks
+    assert [r.reason.slug for r in remarks if r.subject == "transpose"] == ["computed"]
+
+
 @pytest.mark.parametrize("op", ["add", "mul", "maximum"])
 def test_two_alike_sink_through_an_elementwise_op(op: str) -> None:
     b = GraphBuilder()

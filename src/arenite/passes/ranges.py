@@ -92,9 +92,8 @@ def bias_of(node: Node) -> Int64:
 
 
 def _pooled(node: Node, source: Range) -> Range:
+    # Stored numbers are compared and averaged as they are, even where the result declares another scale.
     low, high = pool_clamp(OpCall.of(node))
-    if node.operand(0).type.quantization != node.result.type.quantization:
-        return _anything(node.result)
     return Range(np.clip(source.low, low, high), np.clip(source.high, low, high))
 
 

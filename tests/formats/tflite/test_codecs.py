@@ -165,7 +165,8 @@ def _any(hint: Any) -> st.SearchStrategy[Any]:
 
 def test_every_op_has_one_codec() -> None:
     registry = core_registry()
-    assert set(registry) <= set(codecs_by_op())
+    # Tables of functions of a byte are what passes make for C; .tflite has none.
+    assert set(registry) - {"lookup"} <= set(codecs_by_op())
     assert len(codecs_by_op()) == len(codecs_by_builtin())
     for op, codec in codecs_by_op().items():
         assert op not in registry or codec.attrs is registry[op].attrs
