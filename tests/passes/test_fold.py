@@ -9,7 +9,7 @@ import pytest
 from arenite._base.dtypes import DType
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Array, Graph, Value
-from arenite.ir.opdef import OpError, Registry
+from arenite.ir.opdef import OpError, Registry, Trait
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.passes.fold import SPLAT_NELEM, Fold
@@ -74,6 +74,30 @@ def test_precondition_operands_are_constant() -> None:
     b = GraphBuilder()
     graph = b.output(b.node("t.sub", [constant(b, 1), b.input("x", f32(1))], [f32(1)], name="y").result)
     assert verdict(graph) == "missed not-constant"
+
+
+@pytest.mark.parametrize(
+    ("types_alone", "dims", "expected"),
+    [
+        (True, (2, 3), "passed known-type"),
+        (False, (2, 3), "missed not-constant"),
+        (True, (2, "n"), "missed not-constant"),
+    ],
+)
+def test_what_looks_at_types_alone_folds_once_they_are_known(
+    types_alone: bool, dims: tuple[int | str, ...], expected: str
+) -> None:
+    rank = op(
+        "t.rank",
+        ["x"],
+        lambda call, o: (np.full(1, call.operand(0).rank, np.float32),),
+        traits=frozenset({Trait.PURE, Trait.DETERMINISTIC, *([Trait.OF_TYPES] if types_alone else [])}),
+        infer=lambda call: (f32(1),),
+    )
+    b = GraphBuilder()
+    x = b.input("x", TensorType(DType.FLOAT32, dims))
+    graph = b.output(b.node("t.rank", [x], [f32(1)], name="y").result)
+    assert verdict(graph, registry=REGISTRY.extended_with([rank])) == expected
 
 
 def test_precondition_operands_are_no_state() -> None:
