@@ -22,12 +22,12 @@ from arenite.passes.onnx.fuse_layers import (
     NO_LAYER,
     TRANSPOSED,
     Layer,
-    is_layer,
     read_layer,
 )
 from arenite.passes.onnx.fuse_operands import (
     AFFINE_REASONS,
     BINARY,
+    NEGATION,
     NORMALIZATION,
     Affine,
     Channels,
@@ -35,8 +35,9 @@ from arenite.passes.onnx.fuse_operands import (
     is_affine,
     read_affine,
 )
+from arenite.passes.onnx.fuse_places import Place, layer_above, layer_below
 from arenite.passes.onnx.fuse_quantized import FEEDS_QUANTIZATION, leads_to_quantization
-from arenite.passes.onnx.fuse_rebuild import REBUILD_REASONS, Limits, Plan, carry_out, plan_after, plan_before
+from arenite.passes.onnx.fuse_rebuild import REBUILD_REASONS, Limits, Plan, Versions, carry_out, plan_after, plan_before
 from arenite.passes.onnx.fuse_windows import OLD_OPSET, read_windows
 
 AFTER = Reason("fused-after", "{subject} became part of '{layer}', whose result it scaled or shifted")
@@ -102,11 +103,14 @@ class FuseBatchNorm(_FuseIntoLayers):
 
 @dataclass(frozen=True)
 class FuseAffine(_FuseIntoLayers):
-    """Add, Sub, Mul and Div by constants. Candidates are those beside a layer."""
+    """Add, Sub, Mul and Div by constants, and Neg. Candidates are those beside a layer.
+
+    What is the same for all elements may also have nodes between it and the layer that only move elements.
+    """
 
     name: ClassVar[str] = "fuse-affine"
     summary: ClassVar[str] = "Makes biases and factors of channels part of the convolution or product beside them."
-    fused: ClassVar[frozenset[str]] = BINARY
+    fused: ClassVar[frozenset[str]] = BINARY | {NEGATION}
 
 
 class _Fusing:
@@ -117,6 +121,7 @@ class _Fusing:
         self._limits = Limits(spec.tolerance, spec.max_copy_nbytes)
         self._facts = Facts(work.graph, work.registry)
         self._quantized = leads_to_quantization(work.graph)
+        self._versions: Versions = {}
 
     def run(self, work: Work) -> None:
         left: dict[Node, Mismatch] = {}
@@ -151,56 +156,58 @@ class _Fusing:
 
     def _after(self, node: Node, work: Work) -> Mismatch | None:
         """Fuse a node into the layer before it, or say why not."""
-        found = _by_layer(node)
-        if found is None:
+        place = layer_above(node)
+        if place is None:
             return Mismatch(NO_LAYER)
-        data, holder = found, None
-        if data.producer is not None and _holds(data.producer):
-            holder = data.producer
-            (data,) = data_operands(holder)
-        inner = data.producer
-        assert inner is not None
-        if (refused := _is_whole(data) or _is_whole(found) or _apart(inner, node)) is not None:
+        if (refused := _is_whole(place) or _apart(place.layer, node)) is not None:
             return refused
-        layer = self._layer(inner)
+        layer = self._layer(place.layer)
         if isinstance(layer, Mismatch):
             return layer
-        shape = self._facts.of(data).shape
+        shape = self._facts.of(place.layer.result).shape
         channels = Channels(layer.n_out, layer.out_axis, layer.min_rank, layer.rank, shape, is_sure=True)
+        if place.is_moved:
+            channels = self._nowhere(place.values[0])
         affine = read_affine(node, channels, work.registry)
         if isinstance(affine, Mismatch):
             return affine
-        plan = plan_after(layer, holder, affine, self._limits)
+        plan = plan_after(layer, place.holder, affine, self._limits)
         if isinstance(plan, Mismatch):
             return plan
-        self._done(node, plan, AFTER, work)
+        self._done(node, plan, place, AFTER, work)
         return None
 
     # Before a layer
 
     def _before(self, node: Node, work: Work) -> Mismatch | None:
         """Fuse a node into the layer after it, or say why not."""
-        inner = next((use.node for use in node.results[0].uses if use.index == 0 and is_layer(use.node)), None)
-        if inner is None or not data_operands(node):
+        place = layer_below(node)
+        if place is None or not data_operands(node):
             return Mismatch(NO_LAYER)
-        if (refused := _is_whole(node.results[0]) or _apart(inner, node)) is not None:
+        if (refused := _is_whole(place) or _apart(place.layer, node)) is not None:
             return refused
-        layer = self._layer(inner)
+        layer = self._layer(place.layer)
         if isinstance(layer, Mismatch):
             return layer
-        affine = read_affine(node, self._data_channels(layer, node), work.registry)
+        data = data_operands(node)[0]
+        channels = self._nowhere(data) if place.is_moved else self._data_channels(layer, data)
+        affine = read_affine(node, channels, work.registry)
         if isinstance(affine, Mismatch):
             return affine
         if (refused := self._border(layer, affine)) is not None:
             return refused
-        plan = plan_before(layer, _holder_of(inner), affine, self._limits)
+        plan = plan_before(layer, place.holder, affine, self._limits)
         if isinstance(plan, Mismatch):
             return plan
-        self._done(node, plan, BEFORE, work)
+        self._done(node, plan, place, BEFORE, work)
         return None
 
-    def _data_channels(self, layer: Layer, node: Node) -> Channels:
-        fact = self._facts.of(data_operands(node)[0])
+    def _nowhere(self, data: Value) -> Channels:
+        """Where elements were moved there are no channels: only what is the same for all can pass."""
+        return Channels(1, 0, self._facts.of(data).rank or 0, None, None, is_sure=False)
+
+    def _data_channels(self, layer: Layer, data: Value) -> Channels:
+        fact = self._facts.of(data)
         rank = fact.rank
         if rank is None and layer.op != MATMUL:
             # What has fewer dimensions than the layer wants cannot have given it the last one.
@@ -231,50 +238,30 @@ class _Fusing:
             return Mismatch(FEEDS_QUANTIZATION, {"layer": node.name})
         return read_layer(node, self._facts)
 
-    def _done(self, node: Node, plan: Plan, reason: Reason, work: Work) -> None:
+    def _done(self, node: Node, plan: Plan, place: Place, reason: Reason, work: Work) -> None:
         candidate = work.consider(node)
-        layer = carry_out(plan, work)
+        layer = carry_out(plan, self._versions, work)
         if reason is AFTER:
-            result = layer.result if plan.holder is None else plan.holder.result
+            # A product that became a Gemm gives another value now.
+            is_beside = place.holder is None and not place.is_moved
+            result = layer.result if is_beside else place.values[0]
             work.rewriter.set_type(result, node.results[0].type)
             work.rewriter.replace_value(node.results[0], result, take_name=True)
         else:
-            work.rewriter.set_operand(layer, 0, data_operands(node)[0])
+            reader = node.results[0].uses[0].node
+            work.rewriter.set_operand(reader, 0, data_operands(node)[0])
         work.rewriter.add_origin(layer, node.origin)
         work.rewriter.erase(node)
         candidate.passed(reason, layer=layer.name)
 
 
-def _by_layer(node: Node) -> Value | None:
-    """The operand that a layer gives, or the Add of a MatMul's bias; None when there is none."""
-    for value in data_operands(node):
-        if value.producer is not None and (is_layer(value.producer) or _holds(value.producer)):
-            return value
-    return None
-
-
-def _holds(node: Node) -> bool:
-    """Whether a node adds a constant to what a MatMul gives."""
-    data = data_operands(node) if node.op == "onnx.Add" and is_affine(node) else ()
-    if len(data) != 1 or data[0].producer is None:
-        return False
-    return data[0].producer.op == MATMUL and is_layer(data[0].producer)
-
-
-def _holder_of(node: Node) -> Node | None:
-    """The Add that gives a MatMul its bias, when nothing else reads the product."""
-    uses = node.result.uses
-    if node.op != MATMUL or len(uses) != 1 or node.result.output_of or uses[0].node.graph is not node.graph:
-        return None
-    return uses[0].node if _holds(uses[0].node) else None
-
-
-def _is_whole(value: Value) -> Mismatch | None:
-    """Refuse a value that somebody else needs as it is."""
-    if value.output_of:
-        return Mismatch(IS_OUTPUT, {"value": value.name})
-    if len(value.uses) != 1:
-        return Mismatch(SEVERAL, {"value": value.name, "count": len(value.uses)})
+def _is_whole(place: Place) -> Mismatch | None:
+    """Refuse when somebody else needs a value as it is."""
+    for value in reversed(place.values):
+        if value.output_of:
+            return Mismatch(IS_OUTPUT, {"value": value.name})
+        if len(value.uses) != 1:
+            return Mismatch(SEVERAL, {"value": value.name, "count": len(value.uses)})
     return None
 
 

@@ -1,4 +1,4 @@
-"""Nodes that scale and shift each channel by constants: BatchNormalization, Add, Sub, Mul and Div."""
+"""Nodes that scale and shift each channel by constants: BatchNormalization, Add, Sub, Mul, Div and Neg."""
 
 from dataclasses import dataclass
 
@@ -45,6 +45,9 @@ AFFINE_REASONS = (
 
 NORMALIZATION = "onnx.BatchNormalization"
 BINARY = frozenset({"onnx.Add", "onnx.Sub", "onnx.Mul", "onnx.Div"})
+
+NEGATION = "onnx.Neg"
+_OPERANDS = {NORMALIZATION: 5, NEGATION: 1}
 
 _PARAMETERS = ("scale", "bias", "mean", "variance")
 _TRAINING_SINCE = 14
@@ -94,9 +97,9 @@ class Affine:
 
 def is_affine(node: Node) -> bool:
     """Whether a node is worth reading as one."""
-    count = 5 if node.op == NORMALIZATION else 2
+    count = _OPERANDS.get(node.op, 2)
     whole = len(node.operands) == count == len(node.present_operands) and bool(node.results)
-    return node.op in BINARY | {NORMALIZATION} and whole and isinstance(node.attrs, OnnxAttrs)
+    return node.op in BINARY | {NORMALIZATION, NEGATION} and whole and isinstance(node.attrs, OnnxAttrs)
 
 
 def data_operands(node: Node) -> tuple[Value, ...]:
@@ -113,6 +116,8 @@ def read_affine(node: Node, channels: Channels, registry: Registry) -> Affine | 
     """
     if node.op == NORMALIZATION:
         return _normalization(node, channels, registry)
+    if node.op == NEGATION:
+        return Affine(-np.ones(()), np.zeros(()), np.zeros(()))
     return _binary(node, channels)
 
 
@@ -166,6 +171,9 @@ def _normalization(node: Node, channels: Channels, registry: Registry) -> Affine
         return Mismatch(TRAINING)
     if opset < _SPATIAL_UNTIL and attrs.integer("spatial", 1) == 0:
         return Mismatch(PER_ELEMENT)
+    # The second dimension holds the channels, wherever the layer's are.
+    if channels.rank is None or channels.axis != 1 - channels.rank:
+        return Mismatch(OTHER_CHANNELS)
     found: dict[str, Reals] = {}
     for index, parameter in enumerate(_PARAMETERS, 1):
         value = node.operand(index)
@@ -175,9 +183,6 @@ def _normalization(node: Node, channels: Channels, registry: Registry) -> Affine
         if found[parameter].shape != (channels.count,):
             shape = list(found[parameter].shape)
             return Mismatch(PARAMETERS, {"found": shape, "parameter": parameter, "channels": channels.count})
-    # The second dimension holds the channels, wherever the layer's are.
-    if channels.rank is None or channels.axis != 1 - channels.rank:
-        return Mismatch(OTHER_CHANNELS)
     total = found["variance"] + float(np.float32(attrs.number("epsilon", 1e-5)))
     bad = np.flatnonzero(~(total > 0))
     if bad.size:

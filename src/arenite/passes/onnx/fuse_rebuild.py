@@ -1,5 +1,6 @@
 """New weights and biases for layers, and how they get there."""
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from arenite.passes.onnx.fuse_layers import (
     scaled,
 )
 from arenite.passes.onnx.fuse_operands import Affine, Channels, per_channel
+from arenite.passes.onnx.fuse_places import n_versions
 
 COMPUTED_WEIGHTS = Reason(
     "computed-weights", "the weights %{value} of '{layer}' are computed, and cannot be scaled now"
@@ -150,8 +152,7 @@ def _new_weights(layer: Layer, scale: Reals, factor: Reals, limits: Limits) -> A
     named = {"value": value.name, "layer": layer.node.name}
     if value.constant is None or not value.is_constant:
         return Mismatch(COMPUTED_WEIGHTS, named)
-    # Each reader may get a copy of its own, so that it is their number that counts.
-    copies = value.type.nbytes * (len(value.uses) + len(value.output_of) - 1)
+    copies = value.type.nbytes * (n_versions(layer) - 1)
     if copies > limits.max_copy_nbytes:
         return Mismatch(SHARED, {**named, "nbytes": copies, "limit": limits.max_copy_nbytes})
     weights = scaled(value.constant, factor)
@@ -190,12 +191,21 @@ def _amplifies(layer: Layer, channel: int, moved: Reals) -> Mismatch:
     return Mismatch(AMPLIFIES, {"channel": channel, "moved": shown, "layer": layer.node.name})
 
 
-def carry_out(plan: Plan, work: Work) -> Node:
+Versions = dict[tuple[Value, bytes], Value]
+"""Weights that came from others, by what they came from and their bytes."""
+
+
+def carry_out(plan: Plan, versions: Versions, work: Work) -> Node:
     """Give a layer its new weights and bias; the node that is the layer now."""
     layer, rewriter = plan.layer, work.rewriter
-    node = layer.node
+    node, old = layer.node, layer.weight
     if plan.weights is not None:
-        _put(node, 1, layer.weight.name, plan.weights, work)
+        key = old, hashlib.sha256(np.ascontiguousarray(plan.weights).view(np.uint8).data).digest()
+        if key in versions:
+            rewriter.set_operand(node, 1, versions[key])
+        else:
+            _put(node, 1, old.name, plan.weights, work)
+            versions[key] = node.operand(1)
     if plan.bias is None:
         return node
     if plan.holder is not None:
