@@ -12,6 +12,7 @@ from arenite.passes.onnx.branches import InlineBranches
 from arenite.passes.onnx.fold import OnnxFold
 from arenite.passes.onnx.fuse_affine import FuseAffine, FuseBatchNorm
 from arenite.passes.onnx.fuse_clamps import MergeClamps
+from arenite.passes.onnx.fuse_factors import MergeFactors
 from arenite.passes.onnx.fuse_pads import OnnxFusePads
 from arenite.passes.onnx.simplify import OnnxSimplify
 from arenite.passes.pipeline import Instrument, PassRow, PipelineResult, run_pipeline
@@ -39,6 +40,7 @@ def onnx_passes(*, fold_max_nbytes: int | None = None, off: Sequence[str] = ()) 
         MergeClamps(),
         FuseBatchNorm(),
         FuseAffine(),
+        MergeFactors(),
         OnnxFusePads(),
     )
     return tuple(each for each in passes if each.name not in off)
