@@ -35,15 +35,19 @@ def optimize_tflite(model: Model, options: OptimizeOptions, *, reproducer: Path)
     registry, original = registry_for(model), model.graph
     passes = _passes(options)
     before = core_costs(original, registry)
-    graph, result = _run(original, passes, registry, options, reproducer)
+    graph, result = _run(original, passes, registry)
     notes: list[str] = []
     if _peak(graph) > _peak(original):
         passes, notes = _without_those_that_raise(original, passes, registry)
-        graph, result = _run(original, passes, registry, options, reproducer)
+        graph, result = _run(original, passes, registry)
     after = core_costs(graph, registry)
     smaller = (after.nodes, after.macs or 0) != (before.nodes, before.macs or 0)
     changed = smaller and after.nodes <= before.nodes and (after.macs or 0) <= (before.macs or 0)
     if changed:
+        if options.check:
+            # Running a model takes long: what is thrown away is not compared.
+            checks = (Differential(n_random=options.check, edges=False), Reproduce(reproducer))
+            graph, result = _run(original, passes, registry, checks)
         model.graph = graph
         notes += _grown(original, graph, result.remarks)
     return OptimizeResult(
@@ -72,13 +76,10 @@ def _passes(options: OptimizeOptions) -> list[Pass]:
 
 
 def _run(
-    original: Graph, passes: Sequence[Pass], registry: Registry, options: OptimizeOptions, reproducer: Path
+    original: Graph, passes: Sequence[Pass], registry: Registry, checks: Sequence[Instrument] = ()
 ) -> tuple[Graph, PipelineResult]:
     graph = clone_graph(original)
-    instruments: list[Instrument] = [VerifyGraph()]
-    if options.check:
-        instruments += [Differential(n_random=options.check, edges=False), Reproduce(reproducer)]
-    return graph, run_pipeline(graph, passes, registry, instruments=instruments)
+    return graph, run_pipeline(graph, passes, registry, instruments=(VerifyGraph(), *checks))
 
 
 def _without_those_that_raise(
