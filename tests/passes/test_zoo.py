@@ -150,6 +150,18 @@ def test_no_pass_needs_another(name: str, left_out: str) -> None:
     run_pipeline(load(name).graph, passes, REGISTRY, instruments=all_checks())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_no_pass_needs_another_on_any_model(name: str) -> None:
+    for left_out in default_passes():
+        passes = [spec for spec in default_passes() if spec.name != left_out.name]
+        graph = load(name).graph
+        run_pipeline(graph, passes, REGISTRY, instruments=(VerifyGraph(), CheckClaims()))
+        text = print_graph(graph).text
+        run_pipeline(graph, passes, REGISTRY)
+        assert print_graph(graph).text == text, f"without {left_out.name}"
+
+
 @pytest.mark.parametrize("spec", default_passes(), ids=lambda spec: spec.name)
 @pytest.mark.parametrize("name", [name for name in WITHOUT if name in FILES] or ["absent"])
 def test_a_pass_that_runs_twice_does_nothing_more(name: str, spec: Pass) -> None:
