@@ -8,7 +8,7 @@ import pytest
 
 import oracle
 from arenite._base.dtypes import DType
-from arenite._base.errors import SelfCheckError
+from arenite._base.errors import SelfCheckError, UsageError
 from arenite.driver import optimize_tflite as driver
 from arenite.driver.optimize import optimize_file, optimize_loaded
 from arenite.driver.optimize_result import OptimizeOptions, OptimizeResult
@@ -174,3 +174,10 @@ def test_a_result_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyte
         optimize_file(path, out, OptimizeOptions())
     assert not out.exists()
     assert (tmp_path / "out.tflite.reproducer" / "before.ir").is_file()
+
+
+@pytest.mark.parametrize("option", ["keep_float16", "fold_channels"])
+def test_an_onnx_takes_no_options_of_tflite(option: str, tmp_path: Path) -> None:
+    options = OptimizeOptions(**{option: True})  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"are for \.tflite models"):
+        optimize_file(tmp_path / "m.onnx", tmp_path / "out.onnx", options)

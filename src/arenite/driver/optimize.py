@@ -22,6 +22,8 @@ def optimize_file(
     """
     if out.suffix.lower() != path.suffix.lower():
         raise UsageError(f"-o {out}: optimize writes the format that it reads: give a name that ends in {path.suffix}")
+    if path.suffix.lower() == ".onnx" and (options.keep_float16 or options.fold_channels):
+        raise UsageError("--keep-fp16 and --fold-channels are for .tflite models; this one is a .onnx")
     model = load_model(path)
     if model.format == "onnx":
         result = _optimize_onnx(model, options, path, out)
