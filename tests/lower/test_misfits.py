@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arenite._base.dtypes import DType
-from arenite._base.errors import AreniteError, SelfCheckError
+from arenite._base.errors import AreniteError, ModelError, SelfCheckError
 from arenite.interp.interpreter import Interpreter
-from arenite.ir.attrs import Attrs
+from arenite.ir.attrs import Attrs, TensorAttr
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph, Value
 from arenite.ir.opdef import OpCall, OpDef, OpError
@@ -54,6 +54,14 @@ def attributes(definition: OpDef) -> st.SearchStrategy[Attrs]:
 
 st.register_type_strategy(int, st.sampled_from((*NUMBERS, -2, 7)))
 st.register_type_strategy(float, st.sampled_from([0.0, 1.0, -1.0, 0.1, 1e30, float("inf"), float("nan")]))
+st.register_type_strategy(
+    TensorAttr,
+    st.builds(
+        lambda dtype, nelem: TensorAttr(np.arange(nelem).astype(dtype)),
+        st.sampled_from([np.int8, np.uint8, np.float32]),
+        st.sampled_from([0, 1, 256, 256]),
+    ),
+)
 
 
 @st.composite
@@ -128,3 +136,13 @@ def test_a_node_is_refused_or_runs(name: str) -> None:
                 pass
 
     judge()
+
+
+def test_operands_that_are_computed_are_judged_when_they_are_known() -> None:
+    """Where paddings are computed, only running can find that there is no value to pad with."""
+    b = GraphBuilder()
+    x, paddings = b.input("x", TensorType(DType.INT32, (2,))), b.input("paddings", TensorType(DType.INT32, (1, 2)))
+    nothing = b.constant("nothing", np.zeros(0, np.int32))
+    graph = b.output(b.node("padv2", [x, paddings, nothing], [TensorType(DType.INT32, (2,))]).result)
+    with pytest.raises(ModelError, match="the padding value must be one element"):
+        Interpreter(graph, REGISTRY).run([np.zeros(2, np.int32), np.zeros((1, 2), np.int32)])

@@ -113,8 +113,9 @@ def _padded_shapes(call: OpCall) -> tuple[tuple[int, ...], ...]:
 
 
 def _padv2(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    whole, x, value = with_values(call, operands), np.asarray(operands[0]), np.asarray(operands[2]).reshape(())
-    result = np.full(_infer_padv2(whole)[0].dims, value, x.dtype)
+    whole, x = with_values(call, operands), np.asarray(operands[0])
+    dims = _infer_padv2(whole)[0].dims
+    result = np.full(dims, np.asarray(operands[2]).reshape(()), x.dtype)
     pairs = zip(x.shape, padded_amounts(whole), strict=True)
     result[tuple(slice(before, before + dim) for dim, (before, _) in pairs)] = x
     return as_declared(call, (result,))
