@@ -19,6 +19,10 @@ __all__ = ["AreniteError", "CompileResult", "Interpreter", "Model", "OptimizeRes
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - slow to import, rarely wanted
+
+        return version("arenite")
     if name not in __all__:
         raise AttributeError(f"module 'arenite' has no attribute '{name}'")
     from arenite import api  # noqa: PLC0415

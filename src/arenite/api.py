@@ -55,6 +55,7 @@ def compile(  # noqa: A001 - the verb of the command line
     Raises:
         arenite.AreniteError: the model cannot be compiled within the limits, or a tool failed.
     """
+    _check_loaded(model)
     options = CompileOptions(target, name, optimize, ram_limit_nbytes, flash_limit_nbytes, simulate, compiler)
     return compile_loaded(model, options, lambda _: None)
 
@@ -95,3 +96,8 @@ def optimize(
         check=check,
     )
     return optimize_loaded(replace(model, graph=clone_graph(model.graph)), options)
+
+
+def _check_loaded(model: object) -> None:
+    if not isinstance(model, Model):
+        raise TypeError(f"expected a Model, found {type(model).__name__}; load a file with arenite.load(path)")

@@ -48,3 +48,14 @@ def test_the_interpreter_has_tflites_names() -> None:
     interpreter.invoke()
     (result,) = interpreter.get_output_details()
     assert interpreter.get_tensor(result["index"]).shape == tuple(result["shape"])
+
+
+def test_a_path_is_not_a_model_yet() -> None:
+    with pytest.raises(TypeError, match=r"load a file with arenite\.load"):
+        arenite.compile(str(DIGITS))  # type: ignore[arg-type]
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    from importlib.metadata import version
+
+    assert arenite.__version__ == version("arenite")

@@ -22,7 +22,8 @@ def load_model(path: Path) -> Model:
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise DataError(f"{path}: the suffix '{path.suffix}' is not that of a model; expected {' or '.join(SUFFIXES)}")
+        found = f"the suffix '{path.suffix}' is not that of a model" if path.suffix else "not a model"
+        raise DataError(f"{path}: {found}; expected a file that ends in {' or '.join(SUFFIXES)}")
     check_is_file(path)
     try:
         return _load_onnx(path) if suffix == ".onnx" else _load_tflite(path)
