@@ -137,3 +137,31 @@ def test_layers_with_other_operators_beside_them_would_need_copies(other: str) -
         ends += [n.node("Mul", [two, scale], "z"), "w" if other.startswith("weights") else n.node("Relu", ["w"])]
     o = Outcome(n.model(*ends), SPEC)
     assert o.of("y") == "missed shared-weights"
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_operators_before_layers_that_share_weights(alike: bool) -> None:
+    n = Net()
+    x, w, scale = n.input("x", [3, 40]), n.constant(rand(40, 40)), n.constant(rand(40))
+    one = n.node("MatMul", [n.node("Mul", [n.node("Sin", [x]), scale], "a"), w])
+    two = n.node("MatMul", [n.node("Mul", [n.node("Cos", [x]), scale if alike else rand(40)], "b"), w])
+    o = Outcome(n.model(one, two), SPEC)
+    assert o.of("a") == ("passed fused-before" if alike else "missed shared-weights")
+    assert o.weights_nbytes == 4 * (1600 if alike else 1680)
+
+
+def test_what_is_not_beside_a_layer_counts_as_one_version() -> None:
+    n = Net()
+    ends = twins(n, 3, n.constant(rand(16, 16, 3, 3)))
+    y = n.node("Neg", [ends[0]], "y")
+    others = [n.node("Relu", [ends[1]]), n.node("Sin", [ends[2]])]
+    assert Outcome(n.model(y, *others), FuseAffine(max_copy_nbytes=4 * 16 * 144)).of("y") == "passed fused-after"
+
+
+def test_weights_that_are_data_elsewhere_stay_as_they_are_there() -> None:
+    n = Net()
+    w = n.constant(rand(40, 40))
+    y = n.node("Neg", [n.node("MatMul", [n.input("x", [3, 40]), w])], "y")
+    z = n.node("Neg", [n.node("MatMul", [w, n.input("v", [40, 5])])], "z")
+    o = Outcome(n.model(y, z), SPEC)
+    assert o.of("y") == "missed shared-weights"
