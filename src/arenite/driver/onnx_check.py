@@ -20,15 +20,15 @@ from arenite.ir.model import Model
 from arenite.ir.opdef import OpError
 from arenite.ops.onnx.dialect import OnnxRegistry
 from arenite.ops.onnx.engine import has_onnxruntime, whole_model
-from arenite.passes.base import BitExact, Pass
-from arenite.passes.differential import max_error
+from arenite.passes.base import BitExact, Close, Pass
+from arenite.passes.differential import in_precision, max_error
 from arenite.passes.onnx.presets import run_rounds
 
 BUDGET_SECONDS = 60.0
 """Time for running models; what is left undone is said."""
 
 TOLERANCE = 1e-4
-"""For floats: max|difference| / max|reference| of an output."""
+"""For floats: max|difference| / max|reference| of an output; more where a model computes in narrow ones."""
 
 # What named dimensions are taken to be, the first dimension of an input and the others, until the model runs.
 _SIZES = ((1, 8), (2, 5), (2, 16), (3, 32), (1, 64), (2, 96), (1, 512), (2, 1024), (1, 16000), (2, 20000))
@@ -56,6 +56,8 @@ class Check:
         self._count = count
         self._source = source
         self._reproducer = reproducer
+        allowed = in_precision(Close(TOLERANCE), original.graph)
+        self._tolerance = allowed.tolerance if isinstance(allowed, Close) else TOLERANCE
         self._exact = all(isinstance(each.equivalence, BitExact) for each in passes)
         self._deadline = time.monotonic() + BUDGET_SECONDS
 
@@ -154,7 +156,7 @@ class Check:
             apart = float(np.abs(one.astype(np.float64) - other.astype(np.float64)).max(initial=0.0))
             return None if apart <= 1 else f"is off by {apart:g}"
         error = max_error(one, other)
-        return None if error <= TOLERANCE else f"is off by {error:g} of its largest element"
+        return None if error <= self._tolerance else f"is off by {error:g} of its largest element"
 
     # Blame
 
