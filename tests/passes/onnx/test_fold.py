@@ -223,7 +223,7 @@ def test_a_huge_row_is_never_spread_out() -> None:
         y = Slice (n, zero, two)
         z = Shape (n)
     }"""
-    constants = {
+    constants: dict[str, Array] = {
         "row": np.arange(4, dtype=np.float32),
         "zero": np.array([0, 0], np.int64),
         "two": np.array([1, 2], np.int64),
