@@ -114,3 +114,8 @@ def test_pushing_a_neighbour_in_is_always_found(problem: Problem, data: st.DataO
     moved, kept = data.draw(st.sampled_from(pairs))
     found = validate(problem, replace(made, offsets={**made.offsets, moved: made.offsets[kept]}))
     assert any(v.kind == "overlap" and set(v.buffers) == {moved, kept} for v in found)
+
+
+def test_a_buffer_of_no_bytes_is_never_beyond_the_capacity() -> None:
+    empty = Problem((Buffer("empty", 0, Lifetime(0, 1)),), capacity=8)
+    assert validate(empty, Solution({"empty": 9}, 0, 0, "by hand")) == []
