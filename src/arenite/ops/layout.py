@@ -101,6 +101,16 @@ def _reshaping(
     def evaluate(call: OpCall, given: Sequence[Array | None]) -> tuple[Array, ...]:
         return as_declared(call, (np.asarray(given[0]).reshape(shapes(with_values(call, given))[0]),))
 
+    inferred = infer_of(shapes, *fixed)
+
+    def infer(call: OpCall) -> tuple[TensorType, ...]:
+        # With operands that are only known when it runs, the result is as it is declared: it must fit all the same.
+        (result,) = inferred(call)
+        nelem = static_operand(call, 0).nelem
+        if result.is_static and result.nelem != nelem:
+            raise OpError(f"the result must have the operand's {nelem} elements, found {list(result.dims)}")
+        return (result,)
+
     return OpDef(
         name=name,
         summary=summary,
@@ -108,7 +118,7 @@ def _reshaping(
         operands=operands,
         result_names=("output",),
         traits=MOVER_TRAITS | {Trait.VIEW},
-        infer=infer_of(shapes, *fixed),
+        infer=infer,
         evaluate_float=evaluate,
         evaluate_quantized=evaluate,
         cost=NotApplicable("the result is the operand's bytes"),
