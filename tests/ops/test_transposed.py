@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 
 from arenite._base.dtypes import DType
 from arenite.formats.tflite import export_model
@@ -127,6 +127,8 @@ def test_a_computed_shape_is_refused() -> None:
 def test_the_cases_reach_what_is_easily_missed() -> None:
     counts: Counter[str] = Counter()
 
+    # Derandomized, so that it cannot fail by chance.
+    @settings(max_examples=300, derandomize=True, database=None)
     @given(case=transpose_cases())
     def count(case: Plain) -> None:
         assume(not case.problems())
