@@ -1,6 +1,7 @@
 """Random one-op graphs of functions of one and two operands, comparisons and logic."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from arenite.ir.types import Quantization
 from arenite.ops.activation import UNIT_INT16
 from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.ops.rectifiers import LeakyReluAttrs
-from plain_cases import ALL_CODES, AnyArray, Plain, broadcast_shapes, codes_of, near, quantizations
+from plain_cases import ALL_CODES, AnyArray, Plain, broadcast_shapes, codes_of, near, pool_cases, quantizations
 from weighted_cases import ACTIVATIONS, float32, int8_arrays, scales, zero_points
 
 _ONE_OF_TWO = st.sampled_from((frozenset[int](), frozenset({1})))
@@ -176,6 +177,15 @@ def logic_cases(draw: st.DrawFn, op: str) -> Plain:
     return Plain(op, data, (None,) * 3, DType.BOOL)
 
 
+@st.composite
+def pool_int16_cases(draw: st.DrawFn, op: str) -> Plain:
+    case = draw(pool_cases(op))
+    q = draw(symmetric())
+    return replace(
+        case, data=(arrays(draw, case.data[0].shape, DType.INT16),), quantizations=(q, q), result_dtype=DType.INT16
+    )
+
+
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 WHEEL_CASES: Mapping[str, st.SearchStrategy[Plain]] = {
@@ -184,6 +194,7 @@ WHEEL_CASES: Mapping[str, st.SearchStrategy[Plain]] = {
     **{f"{op}_int16": unary_int16_cases(op) for op in ("abs", "leaky_relu", "relu", "relu6", "rsqrt")},
     **{f"{op}_int16": sigmoid_int16_cases(op) for op in ("logistic", "tanh")},
     **{f"{op}_int16": arithmetic_int16_cases(op) for op in ("add", "sub", "mul")},
+    **{f"{op}_int16": pool_int16_cases(op) for op in ("average_pool2d", "max_pool2d")},
     "prelu": prelu_cases(),
     "prelu_int16": prelu_cases(DType.INT16),
     **{

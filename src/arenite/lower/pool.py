@@ -6,12 +6,19 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite.ir.opdef import OpCall
-from arenite.kernels.families.pool import AVERAGE_POOL_S8, AVERAGE_POOL_U8, MAX_POOL_S8
+from arenite.kernels.families.pool import (
+    AVERAGE_POOL_S8,
+    AVERAGE_POOL_S16,
+    AVERAGE_POOL_U8,
+    MAX_POOL_S8,
+    MAX_POOL_S16,
+)
 from arenite.lower.common import Arguments, Filled, Params, array, dtypes, integer
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, ResultRef
 from arenite.ops.pool import pool_clamp, pool_windows
 
 _INT8 = dtypes((DType.INT8,), DType.INT8)
+_INT16 = dtypes((DType.INT16,), DType.INT16)
 _UINT8 = dtypes((DType.UINT8,), DType.UINT8)
 
 
@@ -79,5 +86,7 @@ KERNELS: tuple[Kernel, ...] = (
     Kernel("average_pool2d", "direct", AVERAGE_POOL_S8, (_INT8,), _prepare, _cost, _reference(_average)),
     # On no negative number, halves away from zero are halves upwards.
     Kernel("average_pool2d", "uint8", AVERAGE_POOL_U8, (_UINT8,), _prepare, _cost, _reference(_average)),
+    Kernel("average_pool2d", "int16", AVERAGE_POOL_S16, (_INT16,), _prepare, _cost, _reference(_average)),
     Kernel("max_pool2d", "direct", MAX_POOL_S8, (_INT8,), _prepare, _cost, _reference(_largest)),
+    Kernel("max_pool2d", "int16", MAX_POOL_S16, (_INT16,), _prepare, _cost, _reference(_largest)),
 )

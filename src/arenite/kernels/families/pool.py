@@ -21,25 +21,21 @@ _FIELDS = tuple(
         "high",
     )
 )
-_ARGUMENTS = (Argument("input", "int8_t", Role.INPUT), Argument("output", "int8_t", Role.OUTPUT))
-_HEADERS = ("arenite_fixedpoint.h", "arenite_port.h")
+_HEADERS = ("arenite_fixedpoint.h", "arenite_pool.h", "arenite_port.h")
 
-AVERAGE_POOL_S8 = KernelInfo(
-    "arenite_average_pool_s8",
-    "Mean over each window of an NHWC tensor, halves away from zero.",
-    _FIELDS,
-    _ARGUMENTS,
-    _HEADERS,
-)
-AVERAGE_POOL_U8 = KernelInfo(
-    "arenite_average_pool_u8",
-    "Mean over each window of an NHWC tensor of uint8, halves upwards.",
-    _FIELDS,
-    (Argument("input", "uint8_t", Role.INPUT), Argument("output", "uint8_t", Role.OUTPUT)),
-    (*_HEADERS, "arenite_average_pool_s8.h"),
-)
-MAX_POOL_S8 = KernelInfo(
-    "arenite_max_pool_s8", "Largest cell of each window of an NHWC tensor.", _FIELDS, _ARGUMENTS, _HEADERS
-)
 
-KERNELS: tuple[KernelInfo, ...] = (AVERAGE_POOL_S8, AVERAGE_POOL_U8, MAX_POOL_S8)
+def _pool(suffix: str, ctype: str, summary: str) -> KernelInfo:
+    arguments = (Argument("input", ctype, Role.INPUT), Argument("output", ctype, Role.OUTPUT))
+    return KernelInfo(f"arenite_{suffix}", summary, _FIELDS, arguments, _HEADERS)
+
+
+_MEAN = "Mean over each window of an NHWC tensor, halves away from zero."
+_LARGEST = "Largest cell of each window of an NHWC tensor."
+
+AVERAGE_POOL_S8 = _pool("average_pool_s8", "int8_t", _MEAN)
+AVERAGE_POOL_S16 = _pool("average_pool_s16", "int16_t", _MEAN)
+AVERAGE_POOL_U8 = _pool("average_pool_u8", "uint8_t", "Mean over each window of an NHWC tensor, halves upwards.")
+MAX_POOL_S8 = _pool("max_pool_s8", "int8_t", _LARGEST)
+MAX_POOL_S16 = _pool("max_pool_s16", "int16_t", _LARGEST)
+
+KERNELS: tuple[KernelInfo, ...] = (AVERAGE_POOL_S8, AVERAGE_POOL_S16, AVERAGE_POOL_U8, MAX_POOL_S8, MAX_POOL_S16)

@@ -1,0 +1,9 @@
+#include "arenite_average_pool_s16.h"
+
+void arenite_average_pool_s16_entry(const arenite_average_pool_s16_params *params, const int16_t *input,
+                                    int16_t *output);
+
+void arenite_average_pool_s16_entry(const arenite_average_pool_s16_params *params, const int16_t *input,
+                                    int16_t *output) {
+    arenite_average_pool_s16(params, input, output);
+}
