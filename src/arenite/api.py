@@ -69,6 +69,7 @@ def optimize(
     fold_max_nbytes: int | None = None,
     without: Sequence[str] = (),
     pure: Sequence[str] = (),
+    freeze_defaults: bool = False,
     check: int = 3,
 ) -> OptimizeResult:
     """Make a model smaller without changing what it computes; `result.write(path)` writes it, `result.model` is it.
@@ -81,6 +82,7 @@ def optimize(
         fold_max_nbytes: how many bytes of constants one folding may add; default: it depends on how many nodes go.
         without: names of passes that do not run.
         pure: custom operators, as `DOMAIN::OP`, that have no side effects and always give the same.
+        freeze_defaults: inputs with default values, which callers may replace, become constants (.onnx).
         check: on how many inputs original and result are compared; 0: not at all.
 
     Raises:
@@ -93,6 +95,7 @@ def optimize(
         fold_max_nbytes=fold_max_nbytes,
         without=tuple(without),
         pure=tuple(pure),
+        freeze_defaults=freeze_defaults,
         check=check,
     )
     return optimize_loaded(replace(model, graph=clone_graph(model.graph)), options)

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import pty
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -17,6 +19,7 @@ import pytest
 import arenite
 from arenite._base.errors import SelfCheckError
 from arenite.cli.main import main
+from arenite.driver.optimize import optimize_file
 from arenite.driver.optimize_onnx import optimize_onnx
 from arenite.driver.optimize_result import OptimizeOptions
 from arenite.passes.base import Pass, Work
@@ -79,7 +82,8 @@ def test_a_model_gets_smaller_and_keeps_its_interface(path: Path, tmp_path: Path
         "weights, bytes",
         "peak activations, bytes",
         "MACs",
-        "compared with the original on 3 inputs",
+        "outputs equal the original's on 3 made-up inputs (image ",
+        "by onnxruntime: no difference",
     ):
         assert line in done.stdout
     before, after = onnx.load(path).graph, onnx.load(out).graph
@@ -91,7 +95,8 @@ def test_json_and_explanation(path: Path, tmp_path: Path) -> None:
     out, why = tmp_path / "out.onnx", tmp_path / "why.json"
     done = call(path, "-o", out, "--json", "--check", 0, "--explain", why)
     content = json.loads(done.stdout)
-    assert content["checked"] == "not compared"
+    assert content["checked"] == "not compared with the original: --check 0"
+    assert content["comparison"]["inputs"] == 0
     assert (content["before"]["nodes"], content["after"]["nodes"]) == (9, 4)
     assert content == json.loads(why.read_text())
     identity = [r for r in content["remarks"] if r["reason"] == "no-op"]
@@ -140,6 +145,10 @@ USAGE = [
     (["--overwrite-input-shape", "image:1,3,8"], "--input-shape NAME:DIMS"),
     (["--input-shapes", "image:1,3,8"], "--input-shape NAME:DIMS"),
     (["--skip-fuse-bn"], "--no-fold-batch-norm"),
+    (["--size-threshold", "1000"], "--fold-max-bytes N"),
+    (["--graph-diff"], "--diff FILE.html"),
+    (["--dim_param", "N", "--dim_value", "1"], "--input-shape NAME:DIMS"),
+    (["--optimization_style=Fixed"], "for any runtime"),
     (["--chek", "3"], "--check"),
     (["--input-shape", "imag:1,3,8"], "did you mean image"),
     (["--outputs", "flt"], "did you mean flat"),
@@ -237,6 +246,63 @@ def test_a_wrong_result_names_the_pass_and_is_not_written(
     assert ops(reproducer / "after.onnx").count("Exp") == 1
     assert json.loads((reproducer / "error.json").read_text())["pass"] == "breaks"
     assert (reproducer / "inputs-0.npz").exists()
+
+
+DEFAULTS = """<ir_version: 8, opset_import: ["": 17]>
+g (float[1, 2, 4, 4] x, float[2] scale, float[2] spare) => (float[1, 2, 4, 4] y)
+<float[2] scale = {2, 4}, float[2] bias = {0, 1}, float[2] mean = {1, 1}, float[2] var = {1, 4},
+ float[2, 2, 1, 1] weights = {1, 2, 3, 4}>
+{
+    c = Conv (x, weights)
+    y = BatchNormalization (c, scale, bias, mean, var)
+}"""
+
+
+def test_default_values_stay_inputs_unless_asked_otherwise(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(DEFAULTS)
+    path, out = tmp_path / "model.onnx", tmp_path / "out.onnx"
+    path.write_bytes(model.SerializeToString())
+    faithful = call(path, "-o", out)
+    assert faithful.returncode == 0, faithful.stderr
+    assert ops(out) == ["Conv", "BatchNormalization"]
+    assert "1 input has a default value" in faithful.stderr
+    assert "scale" in faithful.stderr
+    assert "--freeze-defaults" in faithful.stderr
+    frozen = call(path, "-o", out, "--freeze-defaults")
+    assert frozen.returncode == 0, frozen.stderr
+    assert ops(out) == ["Conv"]
+    assert [item.name for item in onnx.load(out).graph.input] == ["x", "spare"]
+    assert "became constants: scale" in frozen.stderr
+    assert "outputs equal the original's on 3 made-up inputs of the model's fixed sizes" in frozen.stdout
+
+
+def test_progress_is_told_and_a_pipe_hears_nothing(path: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    optimize_file(path, tmp_path / "out.onnx", OptimizeOptions(), step=told.append)
+    assert told[0] == "reading the model"
+    assert "round 1: onnx-fold, 9 nodes left, 10 %" in told
+    assert any(line.startswith("comparing with the original: input 2 of 3, by onnxruntime") for line in told)
+    done = subprocess.run(
+        [sys.executable, "-m", "arenite", "optimize", str(path), "-o", str(tmp_path / "out.onnx"), "--check", "0"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert "round" not in done.stdout
+
+
+def test_a_terminal_shows_progress_on_stderr_alone(path: Path, tmp_path: Path) -> None:
+    terminal, end = pty.openpty()
+    command = [sys.executable, "-m", "arenite", "optimize", str(path), "-o", str(tmp_path / "out.onnx"), "--check", "0"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=end, text=True, check=True)
+    os.close(end)
+    os.set_blocking(terminal, False)
+    shown = os.read(terminal, 1 << 16).decode()
+    os.close(terminal)
+    assert "reading the model" in shown or "nodes left" in shown
+    assert "nodes left" not in done.stdout
+    assert done.stdout.endswith("not compared with the original: --check 0\n")
 
 
 @pytest.mark.shared

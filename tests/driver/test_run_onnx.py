@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from arenite._base.errors import DataError, ModelError
+from arenite._base.errors import DataError, ModelError, UsageError
 from arenite.driver.inspect import inspect_model
 from arenite.driver.run import run_model
 from formats.onnx.support import model_of
@@ -15,11 +15,21 @@ from formats.onnx.support import model_of
 node = helper.make_node
 
 
-def run(tmp_path: Path, model: Any, feeds: dict[str, Any], engine: Any = "interpreter") -> dict[str, Any]:
+def run(
+    tmp_path: Path, model: Any, feeds: dict[str, Any], engine: Any = "interpreter", **interface: Any
+) -> dict[str, Any]:
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     np.savez(tmp_path / "in.npz", **feeds)
     out = tmp_path / "out.npz"
-    run_model(tmp_path / "m.onnx", tmp_path / "in.npz", out, engine=engine, target="cortex-m4", compiler=None)
+    run_model(
+        tmp_path / "m.onnx",
+        tmp_path / "in.npz",
+        out,
+        engine=engine,
+        target="cortex-m4",
+        compiler=None,
+        **interface,
+    )
     with np.load(out, allow_pickle=False) as arrays:
         return dict(arrays)
 
@@ -47,6 +57,29 @@ def test_defaults_may_be_left_out(tmp_path: Path) -> None:
     assert run(tmp_path, model, {"x": np.zeros((3, 2), np.float32)})["y"].tolist() == [[1, 1]] * 3
     feeds = {"x": np.zeros(2, np.float32), "w": np.full(2, 7, np.float32)}
     assert run(tmp_path, model, feeds)["y"].tolist() == [7, 7]
+
+
+def test_a_static_shape_refuses_others(tmp_path: Path) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    found = run(tmp_path, doubled(), {"a/b:0": x}, input_shapes={"a/b:0": (3, 2)})
+    assert found["y out"].tolist() == (2 * x).tolist()
+    # What would be one invocation of any size is now two of this one.
+    stacked = np.stack([x, x + 1])
+    found = run(tmp_path, doubled(), {"a/b:0": stacked}, input_shapes={"a/b:0": (3, 2)})
+    assert found["y out"].tolist() == (2 * stacked).tolist()
+    with pytest.raises(DataError, match=r"'a/b:0'.*shape \[2, 2\]"):
+        run(tmp_path, doubled(), {"a/b:0": x[:2]}, input_shapes={"a/b:0": (3, 2)})
+    with pytest.raises(UsageError, match="did you mean a/b:0"):
+        run(tmp_path, doubled(), {"a/b:0": x}, input_shapes={"a/b": (3, 2)})
+
+
+def test_a_pinned_input_is_not_given(tmp_path: Path) -> None:
+    model = model_of([node("Sub", ["x", "w"], ["y"])], {"x": [2], "w": [2]}, ["y"])
+    x = np.zeros(2, np.float32)
+    assert run(tmp_path, model, {"x": x}, pins={"w": np.array(3)})["y"].tolist() == [-3, -3]
+    assert run(tmp_path, model, {"arr_0": x}, pins={"x": np.array([5, 6])})["y"].tolist() == [5, 6]
+    with pytest.raises(DataError, match="'w'"):
+        run(tmp_path, model, {"x": x, "w": x}, pins={"w": np.array(3)})
 
 
 def test_strings_go_in_and_out(tmp_path: Path) -> None:

@@ -2,36 +2,83 @@
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from arenite._base.errors import UsageError
-from arenite.cli.options import JsonOption, print_json
-
-if TYPE_CHECKING:
-    from arenite.driver.output import Array
+from arenite.cli.options import InputShapeOption, JsonOption, PinOption, parse_pin, parse_shape, print_json
 
 # What users of other optimisers type, and what it is here.
 FOREIGN = {
-    "--overwrite-input-shape": "--input-shape NAME:DIMS",
-    "--input-shapes": "--input-shape NAME:DIMS, once for each input",
-    "--test-input-shape": "--input-shape NAME:DIMS",
-    "--no-large-tensor": "--fold-max-bytes N",
-    "--size-threshold": "--fold-max-bytes N",
-    "--no-constant-folding": "--no-fold-constants",
-    "--skip-constant-folding": "--no-fold-constants",
-    "--skip-optimization": "--no-fold-constants and the other --no-... options",
-    "--skip-fusion": "--no-fold-batch-norm and the other --no-... options",
-    "--skip-fuse-bn": "--no-fold-batch-norm",
-    "--model-check": "--check N",
-    "--model-check-inputs": "--check N",
-    "--skip-shape-inference": "nothing: shapes are always inferred, and not written",
-    "--unused-output": "--outputs NAME, once for each output to keep",
-    "--outputs-name": "--outputs NAME",
-    "--inspect": "'arenite inspect MODEL'",
-    "--dtype": "'arenite quantize'",
-    "--output-model": "-o OUT",
+    # onnxsim
+    "--overwrite-input-shape": "use --input-shape NAME:DIMS",
+    "--dynamic-input-shape": "leave it out: sizes that the model leaves open stay open",
+    "--test-input-shape": "use --check N, which makes inputs up, or --input-shape NAME:DIMS",
+    "--input-data-path": "use --check N, which makes inputs up, or 'arenite compare A B --inputs IN.npz'",
+    "--input-fill": "use --check N, which makes inputs up, or 'arenite compare A B --inputs IN.npz'",
+    "--check-rtol": "use 'arenite compare A B --fail-above ERROR'",
+    "--check-atol": "use 'arenite compare A B --fail-above ERROR'",
+    "--certify": "use --check N",
+    "--no-certify": "use --check 0",
+    "--enable-fuse-bn": "leave it out: BatchNormalization is fused unless --no-fold-batch-norm is given",
+    "--skip-fuse-bn": "use --no-fold-batch-norm",
+    "--skip-optimization": "use --no-fold-constants, --no-fold-branches, --no-fold-batch-norm",
+    "--skip-optimizer": "use --no-fold-constants, --no-fold-branches, --no-fold-batch-norm",
+    "--enable-optimization": "leave it out: every pass of 'arenite passes' runs",
+    "--enable-onnxruntime-optimization": "leave it out: every pass of 'arenite passes' runs",
+    "--list-default-optimizers": "use 'arenite passes'",
+    "--list-other-optimizers": "use 'arenite passes'",
+    "--skip-constant-folding": "use --no-fold-constants",
+    "--skip-shape-inference": "leave it out: shapes are always inferred, and not written",
+    "--include-subgraph": "leave it out: nested graphs are optimised too",
+    "--inline-functions": "leave it out: functions of the model are kept as they are",
+    "--no-large-tensor": "use --fold-max-bytes N",
+    "--mutable-initializer": "leave it out: inputs with default values stay inputs unless --freeze-defaults is given",
+    "--initializers-as-non-constants": "leave it out: only inputs with default values are no constants",
+    "--unused-output": "use --outputs NAME, once for each output to keep",
+    "--custom-lib": "use --pure DOMAIN::OP, if the operator has no side effects",
+    "--save-as-external-data": "leave it out: large data stays beside the file where it was",
+    "--external-data-threshold": "leave it out: large data stays beside the file where it was",
+    "--target-opset": "leave it out: the opset stays the model's own",
+    "--profile": "use --explain FILE.json, which has each pass's milliseconds",
+    "--graph-diff": "use --diff FILE.html",
+    "--node-reduction-plot": "use --diff FILE.html",
+    # onnxslim
+    "--input-shapes": "use --input-shape NAME:DIMS, once for each input",
+    "--inputs": "use --input-shape NAME:DIMS; dtypes stay the model's own",
+    "--no-shape-infer": "leave it out: shapes are always inferred, and not written",
+    "--no-constant-folding": "use --no-fold-constants",
+    "--skip-optimizations": "use --no-fold-constants, --no-fold-branches, --no-fold-batch-norm",
+    "--skip-fusion-patterns": "use --no-fold-batch-norm",
+    "--skip-fusion": "use --no-fold-batch-norm",
+    "--size-threshold": "use --fold-max-bytes N",
+    "--model-check": "use --check N",
+    "--model-check-inputs": "use --check N, which makes inputs up, or 'arenite compare A B --inputs IN.npz'",
+    "--inspect": "use 'arenite inspect MODEL'",
+    "--dtype": "leave it out: dtypes stay the model's own",
+    "--dump-to-disk": "use --explain FILE.json or --diff FILE.html",
+    "--verbose": "use --explain FILE.json",
+    # onnxruntime's tools: optimize_onnx_model, make_dynamic_shape_fixed, remove_initializer_from_input, optimizer
+    "--input_name": "use --input-shape NAME:DIMS",
+    "--input_shape": "use --input-shape NAME:DIMS",
+    "--dim_param": "use --input-shape NAME:DIMS: a named size is then the same wherever it stands",
+    "--dim_value": "use --input-shape NAME:DIMS",
+    "--opt_level": "leave it out: every pass of 'arenite passes' runs, and operators stay standard ones",
+    "--optimization_level": "leave it out: every pass of 'arenite passes' runs, and operators stay standard ones",
+    "--optimization_style": "leave it out: the result is for any runtime",
+    "--model_type": "leave it out: what a model is for makes no difference",
+    "--num_heads": "leave it out: what a model is for makes no difference",
+    "--hidden_size": "leave it out: what a model is for makes no difference",
+    "--use_gpu": "leave it out: the result is for any runtime",
+    "--only_onnxruntime": "leave it out: every pass of 'arenite passes' runs, and operators stay standard ones",
+    "--float16": "leave it out: dtypes stay the model's own",
+    "--use_external_data_format": "leave it out: large data stays beside the file where it was",
+    "--input": "give the model without an option",
+    "--model": "give the model without an option",
+    # others
+    "--output-model": "use -o OUT",
+    "--outputs-name": "use --outputs NAME",
 }
 
 OptimizeModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A .onnx or .tflite model.")]
@@ -41,17 +88,11 @@ def optimize(
     context: typer.Context,
     model: OptimizeModel,
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="OUT", help="Where the result goes.")] = None,
-    input_shape: Annotated[
-        list[str] | None,
-        typer.Option("--input-shape", metavar="NAME:DIMS", help="Shape of an input, as in image:1,3,224,224."),
-    ] = None,
+    input_shape: InputShapeOption = None,
     outputs: Annotated[
         list[str] | None, typer.Option("--outputs", metavar="NAME", help="Keep this output; the others go.")
     ] = None,
-    pin: Annotated[
-        list[str] | None,
-        typer.Option("--pin", metavar="NAME=VALUE|FILE.npy", help="An input becomes a constant, as in sr=16000."),
-    ] = None,
+    pin: PinOption = None,
     fold_max_bytes: Annotated[
         int | None,
         typer.Option("--fold-max-bytes", metavar="N", min=0, help="Bytes of constants that one folding may add."),
@@ -70,6 +111,12 @@ def optimize(
         bool,
         typer.Option("--fold-channels", help="Remove constant channels of int8 layers, as compile does (.tflite)."),
     ] = False,
+    freeze_defaults: Annotated[
+        bool,
+        typer.Option(
+            "--freeze-defaults", help="Inputs with default values, which callers may replace, become constants."
+        ),
+    ] = False,
     pure: Annotated[
         list[str] | None,
         typer.Option("--pure", metavar="DOMAIN::OP", help="This custom operator has no side effects."),
@@ -80,15 +127,19 @@ def optimize(
     explain: Annotated[
         Path | None, typer.Option("--explain", metavar="FILE.json", help="Write what became of each node, and why.")
     ] = None,
+    diff: Annotated[
+        Path | None, typer.Option("--diff", metavar="FILE.html", help="Write a picture of both graphs, side by side.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a model smaller without changing what it computes."""
     _refuse_strangers(context)
     if output is None:
         raise UsageError("optimize needs -o OUT: where the result goes")
-    shapes = dict(_shape(text) for text in input_shape or ())
-    pins = dict(_pin(text) for text in pin or ())
+    shapes = dict(parse_shape(text) for text in input_shape or ())
+    pins = dict(parse_pin(text) for text in pin or ())
     off = [("constants", no_fold_constants), ("branches", no_fold_branches), ("batch-norm", no_fold_batch_norm)]
+    from arenite.cli.progress import progress  # noqa: PLC0415
     from arenite.driver.optimize import optimize_file  # noqa: PLC0415 - heavy
     from arenite.driver.optimize_result import OptimizeOptions  # noqa: PLC0415
 
@@ -102,8 +153,10 @@ def optimize(
         check=check,
         keep_float16=keep_fp16,
         fold_channels=fold_channels,
+        freeze_defaults=freeze_defaults,
     )
-    result, notes = optimize_file(model, output, options, explain=explain)
+    with progress() as step:
+        result, notes = optimize_file(model, output, options, explain=explain, diff=diff, step=step)
     for note in notes:
         typer.echo(note, err=True)
     if as_json:
@@ -130,7 +183,7 @@ def _refuse_strangers(context: typer.Context) -> None:
     for word in context.args:
         option = word.partition("=")[0]
         if option in FOREIGN:
-            problems.append(f"there is no option {option} here: use {FOREIGN[option]}")
+            problems.append(f"there is no option {option} here: {FOREIGN[option]}")
         elif word.startswith("-"):
             near = difflib.get_close_matches(option, known, n=2)
             hint = f"did you mean {' or '.join(near)}?" if near else "see 'arenite optimize --help'"
@@ -139,36 +192,3 @@ def _refuse_strangers(context: typer.Context) -> None:
         problems = [f"'{context.args[0]}' is one argument too many; where the result goes is said by -o OUT"]
     if problems:
         raise UsageError(problems)
-
-
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
-    """NAME:DIMS, split at the last colon; no dims: a scalar."""
-    name, colon, dims = text.rpartition(":")
-    parts = [part.strip() for part in dims.split(",")] if dims.strip() else []
-    if not colon or not name or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
-        raise UsageError(f"--input-shape takes NAME:DIMS, as in image:1,3,224,224, not '{text}'")
-    return name, tuple(int(part) for part in parts)
-
-
-def _pin(text: str) -> "tuple[str, Array]":
-    """NAME=VALUE or NAME=FILE.npy, split at the last equals sign."""
-    name, equals, value = text.rpartition("=")
-    if not equals or not name:
-        raise UsageError(f"--pin takes NAME=VALUE or NAME=FILE.npy, not '{text}'")
-    import numpy as np  # noqa: PLC0415 - heavy
-
-    if value.endswith(".npy"):
-        from arenite.driver.output import read_array  # noqa: PLC0415
-
-        return name, read_array(Path(value))
-    import json  # noqa: PLC0415
-
-    words = {"true": True, "false": False}
-    try:
-        number = words[value.lower()] if value.lower() in words else json.loads(value)
-        array = np.array(number)
-    except ValueError:
-        array = np.array(None)
-    if array.dtype == object or array.dtype.kind not in "biuf":
-        raise UsageError(f"--pin {name}: '{value}' is no number, no list of numbers and no .npy file")
-    return name, array

@@ -1,11 +1,14 @@
 """Options and arguments that several commands take."""
 
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from arenite._base.errors import UsageError
+
+if TYPE_CHECKING:
+    from arenite.driver.output import Array
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -15,6 +18,14 @@ TargetOption = Annotated[
     str, typer.Option("--target", metavar="TARGET", help="Core, see 'arenite targets', or a board's .toml.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
+InputShapeOption = Annotated[
+    list[str] | None,
+    typer.Option("--input-shape", metavar="NAME:DIMS", help="Shape of an input, as in image:1,3,224,224 (.onnx)."),
+]
+PinOption = Annotated[
+    list[str] | None,
+    typer.Option("--pin", metavar="NAME=VALUE|FILE.npy", help="An input becomes a constant, as in sr=16000 (.onnx)."),
+]
 CompilerOption = Annotated[
     str | None, typer.Option("--cc", metavar="zig|PATH", help="Cross compiler; default: zig, else arm-none-eabi-gcc.")
 ]
@@ -37,3 +48,36 @@ def print_json(content: object) -> None:
     import json  # noqa: PLC0415
 
     typer.echo(json.dumps(content, indent=1, allow_nan=False))
+
+
+def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """NAME:DIMS, split at the last colon; no dims: a scalar."""
+    name, colon, dims = text.rpartition(":")
+    parts = [part.strip() for part in dims.split(",")] if dims.strip() else []
+    if not colon or not name or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
+        raise UsageError(f"--input-shape takes NAME:DIMS, as in image:1,3,224,224, not '{text}'")
+    return name, tuple(int(part) for part in parts)
+
+
+def parse_pin(text: str) -> "tuple[str, Array]":
+    """NAME=VALUE or NAME=FILE.npy, split at the last equals sign."""
+    name, equals, value = text.rpartition("=")
+    if not equals or not name:
+        raise UsageError(f"--pin takes NAME=VALUE or NAME=FILE.npy, not '{text}'")
+    import numpy as np  # noqa: PLC0415 - heavy
+
+    if value.endswith(".npy"):
+        from arenite.driver.output import read_array  # noqa: PLC0415
+
+        return name, read_array(Path(value))
+    import json  # noqa: PLC0415
+
+    words = {"true": True, "false": False}
+    try:
+        number = words[value.lower()] if value.lower() in words else json.loads(value)
+        array = np.array(number)
+    except ValueError:
+        array = np.array(None)
+    if array.dtype == object or array.dtype.kind not in "biuf":
+        raise UsageError(f"--pin {name}: '{value}' is no number, no list of numbers and no .npy file")
+    return name, array

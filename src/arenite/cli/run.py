@@ -5,7 +5,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from arenite.cli.options import CompilerOption, ModelArgument, TargetOption, choose
+from arenite.cli.options import (
+    CompilerOption,
+    InputShapeOption,
+    ModelArgument,
+    PinOption,
+    TargetOption,
+    choose,
+    parse_pin,
+    parse_shape,
+)
 
 EngineName = Literal["interpreter", "native", "simulator"]
 ENGINES: tuple[EngineName, ...] = ("interpreter", "native", "simulator")
@@ -30,6 +39,8 @@ def run(
             help="interpreter runs the model as it is; native and simulator what 'compile' ships.",
         ),
     ] = "interpreter",
+    input_shape: InputShapeOption = None,
+    pin: PinOption = None,
     target: TargetOption = "cortex-m4",
     cc: CompilerOption = None,
 ) -> None:
@@ -37,4 +48,13 @@ def run(
     chosen = choose("--engine", engine, ENGINES)
     from arenite.driver.run import run_model  # noqa: PLC0415 - heavy
 
-    run_model(model, inputs, outputs, engine=chosen, target=target, compiler=cc)
+    run_model(
+        model,
+        inputs,
+        outputs,
+        engine=chosen,
+        target=target,
+        compiler=cc,
+        input_shapes=dict(map(parse_shape, input_shape or ())),
+        pins=dict(map(parse_pin, pin or ())),
+    )

@@ -12,6 +12,7 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import AreniteError, ModelError, SelfCheckError
+from arenite.driver.optimize_result import Comparison
 from arenite.formats.onnx import export_model
 from arenite.interp.onnx import OnnxInterpreter
 from arenite.ir.clone import clone_graph
@@ -33,6 +34,8 @@ TOLERANCE = 1e-4
 # What named dimensions are taken to be, the first dimension of an input and the others, until the model runs.
 _SIZES = ((1, 8), (2, 5), (2, 16), (3, 32), (1, 64), (2, 96), (1, 512), (2, 1024), (1, 16000), (2, 20000))
 _MOST_NELEM = 1 << 18
+_MOST_NAMED = 3
+"""How many inputs a message gives the sizes of."""
 
 Feed = dict[str, Array]
 Run = Callable[[Mapping[str, Array]], list[Array]]
@@ -49,8 +52,11 @@ class Check:
         count: int,
         source: Path | None,
         reproducer: Path,
+        step: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._original = original
+        self._step = step
+        self._worst = 0.0
         self._registry = registry
         self._passes = passes
         self._count = count
@@ -61,35 +67,50 @@ class Check:
         self._exact = all(isinstance(each.equivalence, BitExact) for each in passes)
         self._deadline = time.monotonic() + BUDGET_SECONDS
 
-    def of(self, model: Model) -> str:
-        """Compare; what was done, as the end of a sentence.
+    def of(self, model: Model) -> Comparison:
+        """Compare; what was done.
 
         Raises:
             SelfCheckError: the two differ: which pass did it, where it shows, and where the reproducer lies.
         """
         with tempfile.TemporaryDirectory() as folder:
-            references, how = self._references(Path(folder))
+            references, how, short = self._references(Path(folder))
             if not references:
-                return f"not compared: {how}"
+                return Comparison(0, self._count, problem=short)
             problem = self._problem(model, references, how, Path(folder))
             if problem is not None:
                 self._blame(references, how, problem, Path(folder))
-            return f"compared with the original on {len(references)} inputs, by {how}"
+        graph, (_, outputs) = self._original.graph, references[0]
+        sizes = dict.fromkeys(_sizes(graph, feed) for feed, _ in references)
+        return Comparison(
+            inputs=len(references),
+            asked=self._count,
+            sizes=tuple(size for size in sizes if size),
+            engine=how,
+            max_error=self._worst,
+            tolerance=self._tolerance,
+            problem=short,
+            skipped=tuple(
+                v.name for v, array in zip(graph.outputs, outputs, strict=True) if not isinstance(array, np.ndarray)
+            ),
+        )
 
-    def _references(self, folder: Path) -> tuple[list[tuple[Feed, list[Array]]], str]:
-        """Inputs, and what the original makes of them; and what ran it, or why nothing did."""
+    def _references(self, folder: Path) -> tuple[list[tuple[Feed, list[Array]]], str, str]:
+        """Inputs, and what the original makes of them; what ran it; and why there are fewer than asked for."""
         try:
             run, how = self._runner(self._original, folder, self._source), "onnxruntime"
         except OpError as error:
             try:
                 run, how = self._interpreter(self._original), "the numpy reference"
             except AreniteError as other:
-                return [], f"{error}; {other.problems[0].splitlines()[0]}"
+                return [], "", f"{error}; {other.problems[0].splitlines()[0]}"
         found: list[tuple[Feed, list[Array]]] = []
-        problem = "the inputs are no tensors"
-        for number, feed in enumerate(made_up(self._original.graph)):
+        feeds = made_up(self._original.graph)
+        problem = "nothing else can be made up" if feeds else "the inputs are no tensors, or too large"
+        for number, feed in enumerate(feeds):
             if len(found) == self._count:
                 break
+            self._step(f"comparing with the original: input {len(found) + 1} of {self._count}, by {how}")
             if time.monotonic() > self._deadline:
                 problem = f"{BUDGET_SECONDS:.0f} s were not enough"
                 break
@@ -101,9 +122,9 @@ class Check:
                 problem = str(error).splitlines()[0]
                 continue
             if any(isinstance(a, np.ndarray) and not _same(a, b) for a, b in zip(outputs, again, strict=True)):
-                return [], "the model gives other outputs each time"
+                return [], "", "the model gives other outputs each time"
             found.append((feed, outputs))
-        return found, how if found else problem
+        return found, how, problem if len(found) < self._count else ""
 
     def _runner(self, model: Model, folder: Path, source: Path | None) -> Run:
         """Runs a model by onnxruntime."""
@@ -132,6 +153,7 @@ class Check:
         """How a model differs from the original; None when it does not."""
         try:
             run = self._runner(model, folder, None) if how == "onnxruntime" else self._interpreter(model)
+            self._worst = 0.0
             results = [run(feed) for feed, _ in references]
         except (OpError, AreniteError) as error:
             return f"{how} does not run the result: {str(error).splitlines()[0]}"
@@ -154,8 +176,10 @@ class Check:
         if one.dtype.kind != "f":
             # A fused float computation may round a quantized result to the step beside.
             apart = float(np.abs(one.astype(np.float64) - other.astype(np.float64)).max(initial=0.0))
+            self._worst = max(self._worst, max_error(one, other))
             return None if apart <= 1 else f"is off by {apart:g}"
         error = max_error(one, other)
+        self._worst = max(self._worst, error)
         return None if error <= self._tolerance else f"is off by {error:g} of its largest element"
 
     # Blame
@@ -209,6 +233,13 @@ class Check:
             (folder / "error.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
         except (OSError, ModelError, ValueError) as error:
             raise SelfCheckError(f"pass '{blamed}' is wrong, and no reproducer can be written: {error}") from None
+
+
+def _sizes(graph: Graph, feed: Feed) -> str:
+    """The shapes of those inputs whose sizes the model leaves open; of the first few."""
+    open_ = [value.name for value in graph.inputs if not value.type.is_static and value.name in feed]
+    shown = [f"{name} {'x'.join(map(str, feed[name].shape)) or 'scalar'}" for name in open_[:_MOST_NAMED]]
+    return ", ".join(shown) + (f" and {len(open_) - _MOST_NAMED} more" if len(open_) > _MOST_NAMED else "")
 
 
 def _same(one: Array, other: Array) -> bool:

@@ -1,6 +1,7 @@
 """`optimize`: a model file becomes a smaller, equivalent one of the same format."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from arenite._base.errors import UsageError
@@ -9,11 +10,28 @@ from arenite.driver.optimize_result import OptimizeOptions, OptimizeResult
 from arenite.driver.output import read_file, written_whole
 from arenite.ir.model import Model
 
+Tell = Callable[[str], None]
+"""Is told what is being done now."""
+
 
 def optimize_file(
-    path: Path, out: Path, options: OptimizeOptions, *, explain: Path | None = None
+    path: Path,
+    out: Path,
+    options: OptimizeOptions,
+    *,
+    explain: Path | None = None,
+    diff: Path | None = None,
+    step: Tell = lambda _: None,
 ) -> tuple[OptimizeResult, tuple[str, ...]]:
     """Optimise a model file and write the result; the second value is what to tell on stderr.
+
+    Args:
+        path: the model.
+        out: where the result goes.
+        options: what is asked for.
+        explain: where every verdict goes, as JSON.
+        diff: where the picture of both graphs goes, as HTML.
+        step: is told what is being done now.
 
     Raises:
         UsageError: the suffixes differ, or an option is not for this format.
@@ -24,11 +42,12 @@ def optimize_file(
         raise UsageError(f"-o {out}: optimize writes the format that it reads: give a name that ends in {path.suffix}")
     if path.suffix.lower() == ".onnx" and (options.keep_float16 or options.fold_channels):
         raise UsageError("--keep-fp16 and --fold-channels are for .tflite models; this one is a .onnx")
+    step("reading the model")
     model = load_model(path)
     if model.format == "onnx":
-        result = _optimize_onnx(model, options, path, out)
+        result = _optimize_onnx(model, options, path, out, step)
     else:
-        result = _optimize_tflite(model, options, path, out)
+        result = _optimize_tflite(model, options, path, out, step)
     if explain is not None:
         with written_whole(explain) as temporary:
             content = json.dumps(result.to_json(), indent=1, allow_nan=False, ensure_ascii=False)
@@ -51,23 +70,25 @@ def optimize_loaded(model: Model, options: OptimizeOptions) -> OptimizeResult:
     return optimize_tflite(model, options, reproducer=Path(f"{model.name}.reproducer"))
 
 
-def _optimize_onnx(model: Model, options: OptimizeOptions, path: Path, out: Path) -> OptimizeResult:
+def _optimize_onnx(model: Model, options: OptimizeOptions, path: Path, out: Path, step: Tell) -> OptimizeResult:
     from arenite.driver.optimize_onnx import optimize_onnx, with_file_sizes  # noqa: PLC0415 - heavy
     from arenite.formats.onnx import export_model  # noqa: PLC0415 - heavy
 
-    result = optimize_onnx(model, options, source=path, reproducer=out.with_name(out.name + ".reproducer"))
+    reproducer = out.with_name(out.name + ".reproducer")
+    result = optimize_onnx(model, options, source=path, reproducer=reproducer, step=step)
+    step("writing the result")
     data = export_model(result.model, out)
     return with_file_sizes(result, path.stat().st_size, len(data))
 
 
-def _optimize_tflite(model: Model, options: OptimizeOptions, path: Path, out: Path) -> OptimizeResult:
+def _optimize_tflite(model: Model, options: OptimizeOptions, path: Path, out: Path, step: Tell) -> OptimizeResult:
     from dataclasses import replace  # noqa: PLC0415
 
     from arenite.driver.optimize_tflite import optimize_tflite, with_file_sizes  # noqa: PLC0415 - heavy
     from arenite.formats.tflite import export_model  # noqa: PLC0415 - heavy
 
     original = read_file(path)
-    result = optimize_tflite(model, options, reproducer=out.with_name(out.name + ".reproducer"))
+    result = optimize_tflite(model, options, reproducer=out.with_name(out.name + ".reproducer"), step=step)
     data = export_model(result.model) if result.changed else original
     with written_whole(out) as temporary:
         temporary.write_bytes(data)

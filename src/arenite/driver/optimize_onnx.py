@@ -1,12 +1,15 @@
 """Optimises models of the onnx dialect, and compares the result with the original."""
 
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from arenite._base.errors import ModelError, UsageError
-from arenite.driver.optimize_result import Costs, OptimizeOptions, OptimizeResult
+from arenite.driver.optimize_result import Comparison, Costs, OptimizeOptions, OptimizeResult
 from arenite.formats.onnx import OnnxDetails, model_registry
 from arenite.ir.clone import clone_graph
+from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.ir.opdef import OpError
 from arenite.ops.onnx.dialect import OnnxRegistry, pure_name
@@ -14,9 +17,20 @@ from arenite.passes.base import Pass
 from arenite.passes.onnx.interface import Interface, apply_interface, drop_dead_inputs
 from arenite.passes.onnx.measures import Measures, measured
 from arenite.passes.onnx.presets import onnx_passes, run_rounds
+from arenite.passes.progress import Progress
+
+_MOST_NAMED = 5
+"""How many inputs a note names."""
 
 
-def optimize_onnx(model: Model, options: OptimizeOptions, *, source: Path | None, reproducer: Path) -> OptimizeResult:
+def optimize_onnx(
+    model: Model,
+    options: OptimizeOptions,
+    *,
+    source: Path | None,
+    reproducer: Path,
+    step: Callable[[str], None] = lambda _: None,
+) -> OptimizeResult:
     """Optimise a model in place.
 
     Args:
@@ -24,26 +38,35 @@ def optimize_onnx(model: Model, options: OptimizeOptions, *, source: Path | None
         options: what is asked for.
         source: the file that it was read from, if any.
         reproducer: the folder to write when the result is wrong.
+        step: is told what is being done now.
 
     Raises:
         UsageError, DataError: an option names what is not there, or does not fit.
         SelfCheckError: the result does not compute what the original does.
     """
     registry = _registry(model, options)
-    interface = Interface(options.input_shapes, options.pins, options.outputs)
+    frozen = {name: array for name, array in _defaults(model).items() if name not in options.pins}
+    pins = {**frozen, **options.pins} if options.freeze_defaults else options.pins
+    interface = Interface(options.input_shapes, pins, options.outputs)
     apply_interface(model.graph, interface)
     before = measured(model.graph, registry)
-    _forget_defaults(model, tuple(options.pins))
+    _forget_defaults(model, tuple(pins))
     original = replace(model, graph=clone_graph(model.graph)) if options.check else None
     passes = onnx_passes(fold_max_nbytes=options.fold_max_nbytes, off=options.without)
-    result = run_rounds(model.graph, passes, registry)
-    notes = _notes(model)
+    rounds = itertools.count(1)
+    result = run_rounds(
+        model.graph,
+        passes,
+        registry,
+        instruments=lambda: (Progress(step, len(passes), f"round {next(rounds)}: "),),
+    )
+    notes = [*_notes(model), *_notes_on_defaults(tuple(frozen), options)]
     if options.outputs and (dead := drop_dead_inputs(model.graph)):
         notes.append(f"inputs that the kept outputs do not depend on were removed: {', '.join(dead)}")
-    checked = "not compared"
+    checked = Comparison(0, options.check)
     if original is not None:
         checked = _checked(
-            original, model, registry, passes, options, source if interface.is_empty else None, reproducer
+            original, model, registry, passes, options, source if interface.is_empty else None, reproducer, step
         )
     return OptimizeResult(
         model=model,
@@ -77,6 +100,21 @@ def _registry(model: Model, options: OptimizeOptions) -> OnnxRegistry:
         return model_registry(model, pure=names)
     except TypeError:
         raise ModelError("this model is not of the onnx dialect") from None
+
+
+def _defaults(model: Model) -> Mapping[str, Array]:
+    """Inputs that a caller may leave out, and what they hold then."""
+    return model.details.defaults if isinstance(model.details, OnnxDetails) else {}
+
+
+def _notes_on_defaults(names: Sequence[str], options: OptimizeOptions) -> list[str]:
+    if not names:
+        return []
+    listed = ", ".join(names[:_MOST_NAMED]) + (f" and {len(names) - _MOST_NAMED} more" if names[_MOST_NAMED:] else "")
+    if options.freeze_defaults:
+        return [f"inputs with default values became constants: {listed}"]
+    several = f"{len(names)} inputs have default values" if len(names) > 1 else "1 input has a default value"
+    return [f"{several} that a caller may replace, so it does not fold: {listed}; --freeze-defaults makes constants"]
 
 
 def _forget_defaults(model: Model, pinned: tuple[str, ...]) -> None:
@@ -117,7 +155,8 @@ def _checked(
     options: OptimizeOptions,
     source: Path | None,
     reproducer: Path,
-) -> str:
+    step: Callable[[str], None],
+) -> Comparison:
     from arenite.driver.onnx_check import Check  # noqa: PLC0415 - heavy
 
-    return Check(original, registry, passes, options.check, source, reproducer).of(model)
+    return Check(original, registry, passes, options.check, source, reproducer, step).of(model)

@@ -26,6 +26,7 @@ class OptimizeOptions:
         check: on how many inputs original and result are compared; 0: not at all.
         fold_channels: constant channels of int8 layers go into the biases after them, as they do in C (.tflite).
         keep_float16: float16 weights stay so, with the DEQUANTIZE that makes floats of them (.tflite).
+        freeze_defaults: inputs with default values, which a caller may give or leave out, become constants (.onnx).
     """
 
     input_shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -37,6 +38,49 @@ class OptimizeOptions:
     check: int = 3
     keep_float16: bool = False
     fold_channels: bool = False
+    freeze_defaults: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a result was compared with its original.
+
+    Attributes:
+        inputs: on how many inputs; 0: it was not compared.
+        asked: on how many it should have been.
+        sizes: what sizes the inputs had, where the model leaves them open; each once.
+        engine: what ran both.
+        max_error: max|difference| / max|reference|, the largest of any output.
+        tolerance: how large it may be; 0: every output is the same, bit for bit.
+        problem: why it was not compared, or not as often as asked; else empty.
+        skipped: outputs that are no tensors, which nobody compared.
+    """
+
+    inputs: int
+    asked: int
+    sizes: tuple[str, ...] = ()
+    engine: str = ""
+    max_error: float = 0.0
+    tolerance: float = 0.0
+    problem: str = ""
+    skipped: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        return {**vars(self), "sizes": list(self.sizes), "skipped": list(self.skipped)}
+
+    def __str__(self) -> str:
+        """What a person reads, as the end of a sentence."""
+        if not self.inputs:
+            return f"not compared with the original: {self.problem or '--check 0'}"
+        which = f"{self.inputs} made-up inputs" if self.inputs > 1 else "one made-up input"
+        sizes = f" ({'; '.join(self.sizes)})" if self.sizes else " of the model's fixed sizes"
+        short = f" (not {self.asked}: {self.problem})" if self.inputs < self.asked else ""
+        apart = (
+            "no difference" if not self.max_error else f"largest difference {self.max_error:.1e} of an output's peak"
+        )
+        allowed = f", {self.tolerance:.0e} is allowed" if self.max_error else ""
+        skipped = f"; not compared, being no tensors: {', '.join(self.skipped)}" if self.skipped else ""
+        return f"outputs equal the original's on {which}{sizes}{short}, by {self.engine}: {apart}{allowed}{skipped}"
 
 
 @dataclass(frozen=True)
@@ -68,7 +112,7 @@ class OptimizeResult:
     Attributes:
         changed: whether it is another graph than before.
         notes: what the user should know.
-        checked: on how many inputs it was compared with the original, and by what.
+        checked: whether and how it was compared with the original.
     """
 
     model: Model
@@ -78,7 +122,7 @@ class OptimizeResult:
     rows: tuple[PassRow, ...]
     remarks: tuple[Remark, ...]
     notes: tuple[str, ...]
-    checked: str
+    checked: Comparison
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -98,7 +142,8 @@ class OptimizeResult:
                 }
                 for row in self.rows
             ],
-            "checked": self.checked,
+            "checked": str(self.checked),
+            "comparison": self.checked.to_json(),
             "notes": list(self.notes),
             "remarks": [remark.to_json() for remark in self.remarks],
         }

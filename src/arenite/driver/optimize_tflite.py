@@ -1,27 +1,30 @@
 """Optimises models of the core dialect that go back into a .tflite file."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from arenite._base.errors import UsageError
 from arenite._base.remarks import Remark
 from arenite.driver.load import registry_for
-from arenite.driver.optimize_result import Costs, OptimizeOptions, OptimizeResult
+from arenite.driver.optimize_result import Comparison, Costs, OptimizeOptions, OptimizeResult
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, Registry, Trait
-from arenite.passes.base import Pass
+from arenite.passes.base import Close, Pass
 from arenite.passes.differential import NOT_COMPARED, Differential
 from arenite.passes.fold import FOLDED
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.pipeline import Instrument, PipelineResult, run_pipeline
 from arenite.passes.presets import file_passes
+from arenite.passes.progress import Progress
 from arenite.passes.reproduce import Reproduce
 
 
-def optimize_tflite(model: Model, options: OptimizeOptions, *, reproducer: Path) -> OptimizeResult:
+def optimize_tflite(
+    model: Model, options: OptimizeOptions, *, reproducer: Path, step: Callable[[str], None] = lambda _: None
+) -> OptimizeResult:
     """Optimise a model in place, if that makes it smaller: fewer nodes or multiply-accumulates.
 
     A pass that would raise the most that activations take at once is left out.
@@ -30,12 +33,13 @@ def optimize_tflite(model: Model, options: OptimizeOptions, *, reproducer: Path)
         UsageError: an option is not for this format.
         SelfCheckError: a pass changed what the model computes.
     """
-    if options.input_shapes or options.pins or options.outputs or options.pure:
-        raise UsageError("--input-shape, --pin, --outputs and --pure are for .onnx models; this one is a .tflite")
+    if options.input_shapes or options.pins or options.outputs or options.pure or options.freeze_defaults:
+        names = "--input-shape, --pin, --outputs, --pure and --freeze-defaults"
+        raise UsageError(f"{names} are for .onnx models; this one is a .tflite")
     registry, original = registry_for(model), model.graph
     passes = _passes(options)
     before = core_costs(original, registry)
-    graph, result = _run(original, passes, registry)
+    graph, result = _run(original, passes, registry, [Progress(step, len(passes))])
     notes: list[str] = []
     if _peak(graph) > _peak(original):
         passes, notes = _without_those_that_raise(original, passes, registry)
@@ -47,7 +51,7 @@ def optimize_tflite(model: Model, options: OptimizeOptions, *, reproducer: Path)
         if options.check:
             # Running a model takes long: what is thrown away is not compared.
             checks = (Differential(n_random=options.check, edges=False), Reproduce(reproducer))
-            graph, result = _run(original, passes, registry, checks)
+            graph, result = _run(original, passes, registry, (*checks, Progress(step, len(passes), "checking ")))
         model.graph = graph
         notes += _grown(original, graph, result.remarks)
     return OptimizeResult(
@@ -58,15 +62,25 @@ def optimize_tflite(model: Model, options: OptimizeOptions, *, reproducer: Path)
         rows=result.rows,
         remarks=result.remarks,
         notes=tuple(notes),
-        checked=_checked(result.remarks, options.check if changed else 0),
+        checked=_checked(result, options.check) if changed else Comparison(0, options.check, problem=_SAME),
     )
 
 
-def _checked(remarks: Sequence[Remark], inputs: int) -> str:
-    problem = next((str(each.arguments["problem"]) for each in remarks if each.reason is NOT_COMPARED), "")
-    if problem and inputs:
-        return f"not compared: {problem}"
-    return f"compared on {inputs} inputs after each pass" if inputs else "not compared"
+_SAME = "nothing was changed"
+
+
+def _checked(result: PipelineResult, inputs: int) -> Comparison:
+    problem = next((str(each.arguments["problem"]) for each in result.remarks if each.reason is NOT_COMPARED), "")
+    if problem or not inputs:
+        return Comparison(0, inputs, problem=problem)
+    promises = (row.equivalence for row in result.rows)
+    return Comparison(
+        inputs=inputs,
+        asked=inputs,
+        engine="the interpreter, after each pass",
+        max_error=max((row.max_error or 0.0 for row in result.rows), default=0.0),
+        tolerance=max((each.tolerance for each in promises if isinstance(each, Close)), default=0.0),
+    )
 
 
 def _passes(options: OptimizeOptions) -> list[Pass]:

@@ -51,9 +51,27 @@ class InterpreterEngine:
 
 
 def run_model(
-    path: Path, inputs: Path, outputs: Path, *, engine: EngineName, target: str, compiler: str | None
+    path: Path,
+    inputs: Path,
+    outputs: Path,
+    *,
+    engine: EngineName,
+    target: str,
+    compiler: str | None,
+    input_shapes: Mapping[str, tuple[int, ...]] | None = None,
+    pins: Mapping[str, Array] | None = None,
 ) -> None:
     """Run every invocation that the input file holds, and write the outputs.
+
+    Args:
+        path: the model.
+        inputs: a .npz file.
+        outputs: the .npz file to write.
+        engine: what runs it.
+        target: core or board, for the simulator.
+        compiler: cross compiler, for the simulator; None: the first one found.
+        input_shapes: static shapes of inputs, by name (.onnx).
+        pins: inputs that become constants, which the input file does not hold (.onnx).
 
     Raises:
         AreniteError: the model, its inputs, or a tool is at fault.
@@ -61,6 +79,12 @@ def run_model(
     find_target(target)
     model = load_model(path)
     dynamic = model.format == "onnx"
+    if input_shapes or pins:
+        if not dynamic:
+            raise UsageError("--input-shape and --pin are for .onnx models; this one is a .tflite")
+        from arenite.passes.onnx.interface import Interface, apply_interface  # noqa: PLC0415 - heavy
+
+        apply_interface(model.graph, Interface(input_shapes or {}, pins or {}))
     if dynamic and engine != "interpreter":
         check_compilable(model, registry_for(model))
     names_in, names_out = port_names(model)
