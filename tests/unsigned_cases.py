@@ -1,5 +1,6 @@
 """One-op graphs in TFLite's first quantization, uint8: int8 cases, 128 higher."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -30,11 +31,29 @@ def unsigned(case: Plain) -> Plain:
     )
 
 
+def with_exact_multiplier(case: Plain) -> Plain:
+    """The MUL case with scales whose multiplier a·b/result float32 holds exactly.
+
+    LiteRT computes that multiplier in float32 on uint8 and in double on int8; where both are the same number, so are
+    the results: factors of 12 significant bits each, and a power of two for the result.
+    """
+
+    def narrow(quantization: Quantization | None, bits: int) -> Quantization | None:
+        if quantization is None:
+            return None
+        mantissa, exponent = math.frexp(quantization.scale)
+        scale = math.ldexp(math.ceil(mantissa * (1 << bits)), exponent - bits)
+        return Quantization.per_tensor(scale, quantization.zero_point)
+
+    *factors, result = case.quantizations
+    return replace(case, quantizations=(*(narrow(factor, 12) for factor in factors), narrow(result, 0)))
+
+
 UNSIGNED_CASES: Mapping[str, st.SearchStrategy[Plain]] = {
     "average_pool2d": pool_cases("average_pool2d").map(unsigned),
     "max_pool2d": pool_cases("max_pool2d").map(unsigned),
     "add": arithmetic_cases("add").map(unsigned),
     "sub": arithmetic_cases("sub").map(unsigned),
-    "mul": arithmetic_cases("mul").map(unsigned),
+    "mul": arithmetic_cases("mul").map(unsigned).map(with_exact_multiplier),
     "softmax": softmax_cases().map(unsigned),
 }
