@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from arenite._base.dtypes import DType
 from arenite._base.errors import ModelError, SelfCheckError
 from arenite._base.remarks import RemarkKind
 from arenite.interp.inputs import Inputs
 from arenite.ir.printer import graph_text
+from arenite.ir.types import TensorType
 from arenite.ir.verifier import structure_problems, verify
 from arenite.passes.differential import Differential
 from arenite.passes.pipeline import Instrument, Step
@@ -43,12 +45,12 @@ class CheckClaims(Instrument):
 
     A pass that says unchanged leaves the text form equal; one that says changed changes it, and says by a remark what
     it did; each candidate gets exactly one verdict; each reason is one that the pass lists; inputs and outputs keep
-    their names, and except in a lossy pass their types.
+    their names, and except in a lossy pass their types: where an output becomes a constant, its sizes are known.
     """
 
     def __init__(self) -> None:
         self._text = ""
-        self._interface: object = None
+        self._interface: tuple[list[_Declared], list[_Declared]] = ([], [])
 
     def before(self, step: Step) -> None:
         self._text = graph_text(step.graph)
@@ -74,15 +76,41 @@ class CheckClaims(Instrument):
         strangers = Counter(remark.reason.slug for remark in said.remarks if remark.reason not in listed)
         if strangers:
             problems.append(f"gives reasons that it does not list: {', '.join(strangers)}")
-        if _interface(step) != self._interface:
+        before, after = self._interface, _interface(step)
+        known = [
+            (name, old if value.is_constant and _is_refined(old, new) else new)
+            for (_, old), (name, new), value in zip(before[1], after[1], step.graph.outputs, strict=False)
+        ]
+        if before != (after[0], known):
             problems.append("changed the name or the type of an input or output")
         return problems
 
 
-def _interface(step: Step) -> object:
-    values = (*step.graph.inputs, *step.graph.outputs)
+_Declared = tuple[str, TensorType | None]
+
+
+def _interface(step: Step) -> tuple[list[_Declared], list[_Declared]]:
     lossy = str(step.spec.equivalence) == "lossy"
-    return [(value.name, None if lossy else value.type) for value in values], len(step.graph.inputs)
+    inputs, outputs = (
+        [(value.name, None if lossy else value.type) for value in values]
+        for values in (step.graph.inputs, step.graph.outputs)
+    )
+    return inputs, outputs
+
+
+def _is_refined(old: TensorType | None, new: TensorType | None) -> bool:
+    """Whether a type says of a constant what another one leaves open of its sizes, or of all when it knows nothing."""
+    if old is None or new is None or new.shape is None:
+        return False
+    if old.dtype is DType.OPAQUE:
+        return old.shape is None
+    shape = (
+        new.shape
+        if old.shape is None
+        else tuple(size if isinstance(dim, str) else dim for dim, size in zip(old.shape, new.shape, strict=False))
+    )
+    fits = old.shape is None or len(old.shape) == len(new.shape)
+    return fits and TensorType(old.dtype, shape, old.quantization) == new
 
 
 class Dump(Instrument):

@@ -191,3 +191,19 @@ def test_outputs_that_alias_keep_their_names() -> None:
     found = optimized(model_of(text), {"x": reals(2)})
     assert [value.name for value in found.model.graph.outputs] == ["a", "b", "c"]
     assert sorted(found.ops) == ["Identity", "Relu"]
+
+
+def test_a_cast_to_a_known_type_reads_nothing_else() -> None:
+    text = "g (int64[2, 3] x, float16[N, M] like) => (float16[A, B] y) { y = CastLike (x, like) }"
+    feed = {"x": np.arange(6).reshape(2, 3), "like": np.zeros((4, 1), np.float16)}
+    assert optimized(model_of(text), feed).ops == ["Cast"]
+
+
+def test_what_is_cast_keeps_its_shape() -> None:
+    text = """g (float[2, 3] x) => (float[A, B] y) {
+        a = CastLike (one, many)
+        y = Concat <axis: int = 1> (x, a)
+    }"""
+    constants = {"one": np.zeros((2, 1), np.int64), "many": np.broadcast_to(np.float32(0), (2, 8))}
+    found = optimized(model_of(text, constants=constants), {"x": reals(2, 3)})
+    assert found.ops == ["Concat"]

@@ -248,7 +248,7 @@ class _Folding:
         operator = split_op(node.op)[1]
         if definition is None or not definition.has(Trait.ELEMENTWISE) or len(node.operands) < 2:
             return False
-        if operator in ("Clip", "PRelu", "CastLike"):
+        if operator in ("Clip", "PRelu"):
             return False
         wanted = self._facts.of(node.result).shape
         shapes = [self._facts.of(v).shape for i, v in enumerate(node.operands) if v is not None and i != index]

@@ -9,6 +9,7 @@ from arenite._base.remarks import Reason
 from arenite.ir.graph import Array, Node
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.names import split_op
+from arenite.ops.onnx.tensors import NUMBERS
 from arenite.passes.onnx.fact import Fact
 from arenite.passes.onnx.rules import OUTPUT_NAME, REMOVED, Done, Rule, Site, attrs_of
 from arenite.passes.purity import why_impure
@@ -184,6 +185,8 @@ def _same_zeros(constant: Array) -> bool:
 
 UNDONE = Reason("undone", "{subject} undoes what '{inner}' did, so its readers read %{value}")
 NOT_UNDONE = Reason("not-undone", "{subject} reads %{value}, which comes from no {op}")
+TYPE_SAID = Reason("type-known", "{subject} casts to {dtype}, whatever %{value} holds, so that is not read")
+TYPE_UNKNOWN = Reason("type-unknown", "{subject} casts to the type of %{value}, which is not known")
 SHORTER = Reason("shorter", "{subject} reads %{value} instead, since the {op} between makes no difference")
 
 
@@ -236,6 +239,17 @@ def _cast_of_cast(node: Node, site: Site) -> Done | Mismatch:
     return Done(SHORTER, {"value": source.name, "op": "Cast"})
 
 
+def _cast_like(node: Node, site: Site) -> Done | Mismatch:
+    """CastLike to a type that is known reads its second operand for nothing."""
+    like = node.operand(1)
+    dtype = site.fact(like).dtype
+    if dtype is None:
+        return Mismatch(TYPE_UNKNOWN, {"value": like.name})
+    name, attrs = like.name, attrs_of(node).with_value("to", NUMBERS[dtype])
+    site.replace(node, "onnx.Cast", [node.operand(0)], attrs)
+    return Done(TYPE_SAID, {"dtype": dtype, "value": name})
+
+
 def rule(operators: str, attempt: Callable[[Node, Site], Done | Mismatch], *reasons: Reason) -> Rule:
     return Rule(frozenset(operators.split()), attempt, (REMOVED, OUTPUT_NAME, *reasons))
 
@@ -246,6 +260,7 @@ RULES = (
     rule("Reshape Squeeze Unsqueeze Flatten Expand Tile", _view, SHAPE_CHANGES),
     rule("Cast CastLike", _cast, CHANGES_TYPE),
     rule("Cast", _cast_of_cast, CHANGES_TYPE, UNDONE, NOT_UNDONE, SHORTER),
+    rule("CastLike", _cast_like, TYPE_SAID, TYPE_UNKNOWN),
     rule("Pad", _pad, MOVES),
     rule("Slice", _slice, MOVES, SHAPE_CHANGES),
     rule("Transpose", _transpose, MOVES, SHAPE_CHANGES),
