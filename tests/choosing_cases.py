@@ -73,14 +73,14 @@ def select_cases(draw: st.DrawFn, dtype: DType, largest_rank: int = 4) -> Moving
 
 
 @st.composite
-def arg_cases(draw: st.DrawFn, op: str, dtype: DType) -> Moving:
+def arg_cases(draw: st.DrawFn, op: str, dtype: DType, index: DType = DType.INT32) -> Moving:
     shape = shapes(draw, (1, 4))
     data = elements(draw, shape, dtype)
     # Few different values, so that several are the greatest.
-    data = draw(st.sampled_from((data, np.sign(data) if dtype is not DType.BOOL else data)))
+    data = draw(st.sampled_from((data, data if dtype is DType.BOOL else np.sign(data))))
     axis = ints(either(draw, draw(st.integers(0, len(shape) - 1)), len(shape)))
-    attrs, q = ArgAttrs(DType.INT32), quantization_of(draw, dtype)
-    return Moving(op, (data, axis), frozenset({1}), attrs, q, result_dtype=DType.INT32)
+    attrs, q = ArgAttrs(index), quantization_of(draw, dtype)
+    return Moving(op, (data, axis), frozenset({1}), attrs, q, result_dtype=index)
 
 
 @st.composite

@@ -145,6 +145,13 @@ def plain_int32_cases(draw: st.DrawFn, op: str) -> Plain:
 
 
 @st.composite
+def power_cases(draw: st.DrawFn) -> Plain:
+    """Without negative exponents, which fail in LiteRT."""
+    base, exponent = (arrays(draw, shape, DType.INT32) for shape in draw(broadcast_shapes()))
+    return Plain("pow", (base % 11 - 5, exponent & 7), (None,) * 3, DType.INT32)
+
+
+@st.composite
 def div_cases(draw: st.DrawFn) -> Plain:
     """Quotients that are not too small, which TFLite-Micro shifts out of their register, and no divisor 0."""
     a, b = (int8_arrays(draw, shape) for shape in draw(broadcast_shapes()))
@@ -222,5 +229,6 @@ LITERT_CASES: Mapping[str, st.SearchStrategy[Plain]] = {
     "log": log_cases(),
     "relu_n1_to_1": unary_cases("relu_n1_to_1"),
     "relu_0_to_1": unary_cases("relu_0_to_1"),
+    "pow_int32": power_cases(),
 }
 """Cases that TFLite-Micro lacks: LiteRT's reference kernels decide."""

@@ -25,6 +25,7 @@ from arenite.ops.spatial import MirrorPadAttrs, MirrorPadMode
 AnyArray = npt.NDArray[Any]
 REGISTRY = core_registry()
 INT = np.int32
+_QUANTIZED = (np.int8, np.int16, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,13 @@ class Moving:
         builder, dtype = GraphBuilder(), self.result_dtype or DType.of(self.data[0].dtype)
         operands = []
         for index, array in enumerate(self.data):
-            quantization = self.quantization if array.dtype in (np.int8, np.int16) else None
+            quantization = self.quantization if array.dtype in _QUANTIZED else None
             if index in self.constants:
                 operands.append(builder.constant(f"constant_{index}", array, quantization))
             else:
                 type_ = TensorType(DType.of(array.dtype), array.shape, quantization)
                 operands.append(builder.input(f"input_{index}", type_))
-        quantization = self.result_quantization or self.quantization if dtype in (DType.INT8, DType.INT16) else None
+        quantization = self.result_quantization or self.quantization if dtype.numpy in _QUANTIZED else None
         declared = (TensorType(dtype, None, quantization),) * self.n_results
         types, constants = tuple(v.type for v in operands), tuple(v.constant for v in operands)
         results = self.definition.infer(OpCall("node", self.op, self.attrs, types, declared, constants))
@@ -90,10 +91,12 @@ class Moving:
 
 
 def quantization_of(draw: st.DrawFn, dtype: DType) -> Quantization | None:
-    """One of an int8 or int16 tensor, the latter symmetric; none for other types."""
+    """One of an int8, uint8 or int16 tensor, the last symmetric; none for other types."""
     scale = draw(st.sampled_from((0.5, 0.0078125, 0.10000000149011612)))
     if dtype is DType.INT8:
         return Quantization.per_tensor(scale, draw(st.sampled_from((0, -128, 127, 3, -5))))
+    if dtype is DType.UINT8:
+        return Quantization.per_tensor(scale, draw(st.sampled_from((0, 128, 255, 3))))
     return Quantization.per_tensor(scale) if dtype is DType.INT16 else None
 
 

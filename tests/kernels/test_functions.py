@@ -92,3 +92,10 @@ def test_int32_division_is_defined_everywhere() -> None:
     values = np.array([7, -7, 0, 1, -1, 2**31 - 1, -(2**31)], np.int32)
     pairs = (np.repeat(values, 7), np.tile(values, 7))
     agree(Plain("div", pairs, (None,) * 3, DType.INT32, ArithmeticAttrs()), "gcc")
+
+
+@pytest.mark.gcc
+def test_int32_powers_are_defined_everywhere() -> None:
+    values = np.array([7, -7, 0, 1, -1, 2, -2, 31, 2**31 - 1, -(2**31)], np.int32)
+    pairs = (np.repeat(values, len(values)), np.tile(values, len(values)))
+    agree(Plain("pow", pairs, (None,) * 3, DType.INT32), "gcc")

@@ -14,17 +14,20 @@ from arenite.ir.opdef import OpCall
 from arenite.lower import kernels
 from arenite.lower.kernel import Kernel, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.ops.gather import GatherAttrs
-from choosing_cases import CHOOSERS, cast_cases
+from choosing_cases import CHOOSERS, arg_cases, cast_cases
 from kernels.host import call as call_c
 from moving_cases import MOVERS, Moving
 
 AnyArray = npt.NDArray[Any]
 KERNELS = kernels()
 S8, S16, S32, F32, BOOL = DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32, DType.BOOL
+U8, U16, U32, S64, U64 = DType.UINT8, DType.UINT16, DType.UINT32, DType.INT64, DType.UINT64
 BYTES = (S8, S16, S32, F32, BOOL)
 # Views make no call; sums and comparisons are of some types.
 TYPES: dict[str, tuple[DType, ...]] = {
-    **dict.fromkeys(("resize_bilinear", "arg_max", "arg_min", "add_n", "cumsum"), (S8, F32)),
+    **dict.fromkeys(("add_n", "cumsum"), (S8, S32, F32)),
+    **dict.fromkeys(("arg_max", "arg_min"), (S8, U8, S16, U16, S32, U32, F32, BOOL)),
+    "resize_bilinear": (S8, U8, S16, F32),
     "space_to_batch_nd": (S8, S16, F32),
 }
 EVERY = {op: cases for op, cases in {**MOVERS, **CHOOSERS}.items() if op not in ("squeeze", "expand_dims")}
@@ -80,14 +83,14 @@ def test_kernels(op: str, dtype: DType, how: str, data: st.DataObject) -> None:
     agree(data.draw(EVERY[op](dtype)), how)
 
 
-_NUMBERS = st.sampled_from((S8, S16, S32, F32, BOOL, DType.UINT8, DType.UINT16, DType.UINT32))
+_NUMBERS = st.sampled_from((S8, S16, S32, F32, BOOL, U8, U16, U32, S64, U64))
 
 
 @pytest.mark.parametrize("how", HOWS)
 @given(data=st.data())
 def test_casts(how: str, data: st.DataObject) -> None:
     source, result = data.draw(_NUMBERS), data.draw(_NUMBERS)
-    if source is F32 and result is DType.UINT32:
+    if source is F32 and result is U64:
         source = S32
     agree(data.draw(cast_cases(source, result)), how)
 
@@ -95,9 +98,17 @@ def test_casts(how: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("how", HOWS)
 def test_floats_beyond_integers(how: str) -> None:
     large = [np.nan, np.inf, -np.inf, 3e38, -3e38, 2147483648.0, -2147483904.0, 2147483520.0]
+    large += [4294967296.0, 4294967040.0, 2.0**63, -(2.0**63), 9.2233715e18, -9.223373e18]
     x = np.array([[*large, -0.0, 0.99, -0.99, 127.5, 128.5, -128.5, -129.5, 1e-40]], np.float32)
-    for dtype in (S8, S16, S32, DType.UINT8, DType.UINT16, BOOL):
+    for dtype in (S8, S16, S32, U8, U16, U32, S64, BOOL):
         agree(Moving("cast", (x,), result_dtype=dtype), how)
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("op", ["arg_max", "arg_min"])
+@given(data=st.data())
+def test_indices_of_64_bits(op: str, how: str, data: st.DataObject) -> None:
+    agree(data.draw(arg_cases(op, data.draw(st.sampled_from((U8, S32, F32))), S64)), how)
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -128,7 +139,8 @@ def test_computed_indices_are_limited_to_the_range(op: str, how: str) -> None:
 @given(data=st.data())
 def test_in_place(op: str, data: st.DataObject) -> None:
     """A kernel that says so may write over the operand that it reads."""
-    cases = cast_cases(S32, F32) if op == "cast" else EVERY[op](data.draw(st.sampled_from((S8, F32))))
+    pairs = st.sampled_from(((S32, F32), (F32, U32), (F32, S32), (S64, U64)))
+    cases = cast_cases(*data.draw(pairs)) if op == "cast" else EVERY[op](data.draw(st.sampled_from((S8, S32, F32))))
     case = data.draw(cases)
     (expected,), call = case.evaluate(), case.call()
     for kernel in takers(call):

@@ -17,7 +17,7 @@ from arenite.lower import kernels
 from arenite.lower.kernel import Kernel, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.ops.activation import PROBABILITY_INT16
 from kernels.host import call as call_c
-from plain_cases import INT8_CASES, Plain, requantize_cases, softmax_cases
+from plain_cases import INT8_CASES, Plain, dequantize_cases, quantize_cases, requantize_cases, softmax_cases
 from unsigned_cases import UNSIGNED_CASES
 
 AnyArray = npt.NDArray[Any]
@@ -118,6 +118,9 @@ def test_in_place(kind: str, data: st.DataObject) -> None:
 WIDE_CASES = {
     **{f"{source}_to_{result}": requantize_cases(DType(source), DType(result)) for source, result in RESCALE},
     "softmax_to_int16": softmax_cases(PROBABILITY_INT16, DType.INT16),
+    "quantize_to_int16": quantize_cases(DType.INT16),
+    "dequantize_int16": dequantize_cases(DType.INT16),
+    "dequantize_int32": dequantize_cases(DType.INT32),
 }
 
 
@@ -133,7 +136,7 @@ GLITCHES = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 1e9, -1e9, 2147483648
 
 
 @pytest.mark.parametrize("how", ["reference", pytest.param("gcc", marks=pytest.mark.gcc)])
-@pytest.mark.parametrize("dtype", [DType.INT8, DType.UINT8])
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.UINT8, DType.INT16])
 def test_quantize_of_glitches(dtype: DType, how: str) -> None:
     for zero_point in dtype.limits:
         agree(Plain("quantize", (GLITCHES,), (None, Quantization.per_tensor(1e-3, zero_point)), dtype), how)

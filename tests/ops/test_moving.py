@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from arenite._base.dtypes import DType
 from arenite.formats.tflite import export_model
 from arenite.ops.gather import GatherAttrs
-from choosing_cases import CHOOSERS, cast_cases
+from choosing_cases import CHOOSERS, arg_cases, cast_cases
 from moving_cases import MOVERS, AnyArray, Moving, space_to_batch_cases, strided_slice_cases
 from oracle import run_litert, run_wheel
 
 EVERY = {**MOVERS, **CHOOSERS}
 S8, S16, S32, F32, BOOL = DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32, DType.BOOL
+U8, S64 = DType.UINT8, DType.INT64
 ALL = (S8, S16, S32, F32, BOOL)
 # What the wheel's kernels take: see its kernels' messages.
 WHEEL: dict[str, tuple[DType, ...]] = {
@@ -58,9 +59,10 @@ LITERT: dict[str, tuple[DType, ...]] = {
     "space_to_batch_nd": (S8, S16, F32),
     "fill": (S16, BOOL),
     "resize_nearest_neighbor": (S32,),
-    "resize_bilinear": (S16,),
+    "resize_bilinear": (S16, U8),
     "select_v2": (S32, BOOL),
-    "arg_max": (S32,),
+    "arg_max": (S32, U8),
+    "arg_min": (S32, U8),
     "add_n": (S32,),
     "cumsum": (S32,),
 }
@@ -107,6 +109,13 @@ def test_as_litert(op: str, dtype: DType, data: st.DataObject) -> None:
 
 
 @pytest.mark.litert
+@pytest.mark.parametrize("op", ["arg_max", "arg_min"])
+@given(data=st.data())
+def test_indices_of_64_bits_as_litert(op: str, data: st.DataObject) -> None:
+    agrees(data.draw(arg_cases(op, data.draw(st.sampled_from((S8, U8, S32, F32))), S64)), run_litert)
+
+
+@pytest.mark.litert
 @given(case=strided_slice_cases(S8, (1, 4), every=True))
 def test_ellipsis_and_new_axes_as_litert(case: Moving) -> None:
     agrees(case, optimized)
@@ -138,8 +147,8 @@ def test_casts_as_tflite_micro(source: DType, result: DType, data: st.DataObject
 
 
 @pytest.mark.litert
-@pytest.mark.parametrize("source", [S8, S16, S32, F32, DType.UINT8], ids=str)
-@pytest.mark.parametrize("result", [BOOL, DType.UINT8], ids=str)
+@pytest.mark.parametrize("source", [S8, S16, S32, F32, U8, S64], ids=str)
+@pytest.mark.parametrize("result", [BOOL, U8, S64], ids=str)
 @given(data=st.data())
 def test_casts_as_litert(source: DType, result: DType, data: st.DataObject) -> None:
     agrees(data.draw(cast_cases(source, result)), run_litert)

@@ -4,15 +4,16 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite.ir.opdef import Constraint, OpCall, signature_text
-from arenite.kernels.families.cast import CAST_F32_INTEGER, CAST_INTEGER, CAST_INTEGER_F32
+from arenite.kernels.families.cast import CAST_F32_INTEGER, CAST_F32_WIDE, CAST_INTEGER, CAST_INTEGER_F32
 from arenite.lower.common import Arguments, Filled, Params, array, bytes_of, integer
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, ResultRef
 from arenite.ops.cast import converted
 
-_INTEGERS = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32, DType.UINT32, DType.BOOL)
-_SIGNED = (DType.INT8, DType.INT16, DType.INT32)
-_FROM_FLOAT = tuple(dtype for dtype in _INTEGERS if dtype is not DType.UINT32)
+_SMALL = (DType.INT8, DType.UINT8, DType.INT16, DType.UINT16, DType.INT32, DType.BOOL)
 """What int32 arithmetic can limit a float to."""
+_INTEGERS = (*_SMALL, DType.UINT32, DType.INT64, DType.UINT64)
+_SIGNED = (DType.INT8, DType.INT16, DType.INT32, DType.INT64)
+_WIDE = (DType.UINT32, DType.INT64)
 
 
 def _pair(sources: tuple[DType, ...], results: tuple[DType, ...]) -> Constraint:
@@ -63,6 +64,11 @@ def _prepare_from_float(call: OpCall) -> tuple[Prepared, ...]:
     return (Prepared(params, {"input": OperandRef(0), "output": ResultRef()}),)
 
 
+def _prepare_wide(call: OpCall) -> tuple[Prepared, ...]:
+    params: Filled = {"nelem": call.operand(0).nelem, "output_nbytes": call.results[0].dtype.itemsize}
+    return (Prepared(params, {"input": OperandRef(0), "output": ResultRef()}),)
+
+
 def _prepare_to_float(call: OpCall) -> tuple[Prepared, ...]:
     return (Prepared(_of_input(call), {"input": bytes_of(call, 0), "output": ResultRef()}),)
 
@@ -81,6 +87,11 @@ def _integer_reference(params: Params, arguments: Arguments) -> None:
 def _from_float_reference(params: Params, arguments: Arguments) -> None:
     signed = integer(params, "low") < 0
     wanted = DType.BOOL if integer(params, "to_bool") else _dtype(integer(params, "output_nbytes"), signed=signed)
+    array(arguments, "output")[:] = converted(array(arguments, "input"), wanted).view(np.uint8)
+
+
+def _wide_reference(params: Params, arguments: Arguments) -> None:
+    wanted = DType.INT64 if integer(params, "output_nbytes") == 8 else DType.UINT32
     array(arguments, "output")[:] = converted(array(arguments, "input"), wanted).view(np.uint8)
 
 
@@ -112,10 +123,20 @@ KERNELS: tuple[Kernel, ...] = (
         "cast",
         "from_float",
         CAST_F32_INTEGER,
-        (_pair((DType.FLOAT32,), _FROM_FLOAT),),
+        (_pair((DType.FLOAT32,), _SMALL),),
         _prepare_from_float,
         _float_cost,
         _from_float_reference,
+        in_place=(0,),
+    ),
+    Kernel(
+        "cast",
+        "from_float_wide",
+        CAST_F32_WIDE,
+        (_pair((DType.FLOAT32,), _WIDE),),
+        _prepare_wide,
+        _float_cost,
+        _wide_reference,
         in_place=(0,),
     ),
     Kernel(

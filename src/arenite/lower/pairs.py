@@ -20,6 +20,7 @@ from arenite.ops.binary import (
     SQUARED_DIFFERENCE_LEFT_SHIFT,
     div_scaling,
     divide_int32,
+    integer_power,
     quotients,
     reciprocals,
     squared_difference_scalings,
@@ -29,7 +30,7 @@ from arenite.ops.constraints import per_tensor
 from arenite.ops.rectifiers import prelu_scalings
 
 PAIR: Given = {"a": OperandRef(0), "b": OperandRef(1), "output": ResultRef()}
-_OPERATIONS = ("add", "sub", "mul", "div", "squared_difference")
+_OPERATIONS = ("add", "sub", "mul", "div", "squared_difference", "pow")
 _BITS = {DType.INT8: 8, DType.INT16: 16, DType.INT32: 32, DType.INT64: 64}
 
 
@@ -189,6 +190,7 @@ def _s32_reference(params: Params, arguments: Arguments) -> None:
         "mul": lambda: wrap_int32(a * b),
         "div": lambda: divide_int32(a, b),
         "squared_difference": lambda: wrap_int32(wrap_int32(a - b) ** 2),
+        "pow": lambda: integer_power(a, b),
     }
     found = results[_OPERATIONS[integer(params, "operation")]]()
     stored(arguments, found, integer(params, "low"), integer(params, "high"))

@@ -6,7 +6,16 @@ from arenite._base.dtypes import DType
 from arenite._base.fixedpoint import clamp, requantize
 from arenite.ir.opdef import Constraint, OpCall, OpDef, signature_text
 from arenite.ir.types import Quantization
-from arenite.kernels.families.quant import DEQUANTIZE_8_F32, LOOKUP_8_F32, QUANTIZE_F32_8, RESCALE
+from arenite.kernels.families.quant import (
+    DEQUANTIZE_8_F32,
+    DEQUANTIZE_S16_F32,
+    DEQUANTIZE_S32_F32,
+    LOOKUP_8_F32,
+    QUANTIZE_F32_8,
+    QUANTIZE_F32_S16,
+    RESCALE,
+)
+from arenite.kernels.manifest import KernelInfo
 from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.lookup import lookup_kernel, table_of
@@ -67,10 +76,10 @@ def _scale(params: Params) -> float:
 
 
 def _quantize_reference(params: Params, arguments: Arguments) -> None:
-    dtype = DType.INT8 if integer(params, "low") < 0 else DType.UINT8
+    output, low = array(arguments, "output"), integer(params, "low")
+    dtype = DType.UINT8 if low == 0 else DType.INT16 if output.dtype == np.int16 else DType.INT8
     quantization = Quantization.per_tensor(_scale(params), integer(params, "zero_point"))
-    stored = quantize_real(array(arguments, "input"), quantization, dtype)
-    array(arguments, "output")[:] = stored.view(np.uint8)
+    output[:] = quantize_real(array(arguments, "input"), quantization, dtype).view(output.dtype)
 
 
 def _prepare_dequantize(call: OpCall) -> tuple[Prepared, ...]:
@@ -89,6 +98,17 @@ def _dequantize_reference(params: Params, arguments: Arguments) -> None:
     ascending = array(arguments, "input").astype(np.int64) ^ integer(params, "sign")
     quantization = Quantization.per_tensor(_scale(params), integer(params, "zero_point"))
     array(arguments, "output")[:] = dequantize_stored(ascending, quantization)
+
+
+def _prepare_dequantize_wide(call: OpCall) -> tuple[Prepared, ...]:
+    source = per_tensor(call.operand(0), "the input")
+    params: Filled = {"nelem": call.operand(0).nelem, "zero_point": source.zero_point, "scale": source.scale}
+    return (Prepared(params, {"input": OperandRef(0), "output": ResultRef()}),)
+
+
+def _dequantize_wide_reference(params: Params, arguments: Arguments) -> None:
+    quantization = Quantization.per_tensor(_scale(params), integer(params, "zero_point"))
+    array(arguments, "output")[:] = dequantize_stored(array(arguments, "input"), quantization)
 
 
 def _prepare_dequantize_table(call: OpCall) -> tuple[Prepared, ...]:
@@ -150,6 +170,19 @@ def _rescale_kernel(source: str, result: str) -> Kernel:
     )
 
 
+def _dequantize_wide(dtype: DType, info: KernelInfo, in_place: tuple[int, ...]) -> Kernel:
+    return Kernel(
+        "dequantize",
+        dtype.value,
+        info,
+        (dtypes((dtype,), DType.FLOAT32), _one_scale(0)),
+        _prepare_dequantize_wide,
+        _dequantize_cost,
+        _dequantize_wide_reference,
+        in_place=in_place,
+    )
+
+
 _BYTE_TO_FLOAT = Constraint("the operand is int8 or uint8, the result float32", _byte_to_float)
 
 KERNELS: tuple[Kernel, ...] = (
@@ -159,6 +192,15 @@ KERNELS: tuple[Kernel, ...] = (
         "float",
         QUANTIZE_F32_8,
         (Constraint("the operand is float32, the result int8 or uint8", _float_to_byte), _one_scale(None)),
+        _prepare_quantize,
+        _quantize_cost,
+        _quantize_reference,
+    ),
+    Kernel(
+        "quantize",
+        "float_int16",
+        QUANTIZE_F32_S16,
+        (dtypes((DType.FLOAT32,), DType.INT16), _one_scale(None)),
         _prepare_quantize,
         _quantize_cost,
         _quantize_reference,
@@ -186,4 +228,6 @@ KERNELS: tuple[Kernel, ...] = (
         _dequantize_cost,
         _dequantize_reference,
     ),
+    _dequantize_wide(DType.INT16, DEQUANTIZE_S16_F32, ()),
+    _dequantize_wide(DType.INT32, DEQUANTIZE_S32_F32, (0,)),
 )

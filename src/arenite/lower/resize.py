@@ -6,7 +6,13 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite.ir.opdef import OpCall
-from arenite.kernels.families.resize import RESIZE_BILINEAR_F32, RESIZE_BILINEAR_S8
+from arenite.kernels.families.resize import (
+    RESIZE_BILINEAR_F32,
+    RESIZE_BILINEAR_S8,
+    RESIZE_BILINEAR_S16,
+    RESIZE_BILINEAR_U8,
+)
+from arenite.kernels.manifest import KernelInfo
 from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind
@@ -18,7 +24,9 @@ from arenite.ops.resize import (
     ResizeAttrs,
     between_float,
     between_integer,
+    in_float,
     round_interpolated,
+    rounded_up,
 )
 from arenite.ops.views import constant_operands, definition
 
@@ -27,30 +35,30 @@ def _neighbours(call: OpCall) -> tuple[tuple[Between, int], ...]:
     """Of rows, then of columns: neighbours, and elements from one row or column of the input to the next."""
     assert isinstance(call.attrs, ResizeAttrs)
     source, result = call.operand(0).dims, call.results[0].dims
-    between = between_integer if call.operand(0).dtype is DType.INT8 else between_float
+    between = between_float if in_float(call.operand(0).dtype) else between_integer
     steps = (source[2] * source[3], source[3])
     return tuple((between(source[axis], result[axis], call.attrs), steps[axis - 1]) for axis in (1, 2))
 
 
-def _sizes(call: OpCall, image: str) -> Filled:
+def _sizes(call: OpCall) -> Filled:
     source, result = call.operand(0).dims, call.results[0].dims
     return {
         "batch": source[0],
-        image: source[1] * source[2] * source[3],
+        "image_nelem": source[1] * source[2] * source[3],
         "rows": result[1],
         "columns": result[2],
         "depth": source[3],
     }
 
 
-def _prepare_s8(call: OpCall) -> tuple[Prepared, ...]:
+def _prepare_integer(call: OpCall) -> tuple[Prepared, ...]:
     tables = [np.stack([b.lower * step, b.upper * step, b.fraction], axis=1) for b, step in _neighbours(call)]
     places = PreparedConstant(np.concatenate(tables).astype(np.int32).reshape(-1), ConstantKind.TABLE)
     arguments: Given = {"input": OperandRef(0), "places": places, "output": ResultRef()}
-    return (Prepared(_sizes(call, "image_nbytes"), arguments),)
+    return (Prepared(_sizes(call), arguments),)
 
 
-def _prepare_f32(call: OpCall) -> tuple[Prepared, ...]:
+def _prepare_real(call: OpCall) -> tuple[Prepared, ...]:
     neighbours = _neighbours(call)
     tables = [np.stack([b.lower * step, b.upper * step], axis=1) for b, step in neighbours]
     places = PreparedConstant(np.concatenate(tables).astype(np.int32).reshape(-1), ConstantKind.TABLE)
@@ -61,10 +69,10 @@ def _prepare_f32(call: OpCall) -> tuple[Prepared, ...]:
         "fractions": PreparedConstant(fractions, ConstantKind.TABLE),
         "output": ResultRef(),
     }
-    return (Prepared(_sizes(call, "image_nelem"), arguments),)
+    return (Prepared(_sizes(call), arguments),)
 
 
-def _s8_reference(params: Params, arguments: Arguments) -> None:
+def _integer_reference(params: Params, arguments: Arguments) -> None:
     rows, depth, one = integer(params, "rows"), integer(params, "depth"), 1 << FRACTION_BITS
     x = array(arguments, "input").astype(np.int64).reshape(integer(params, "batch"), -1)
     table = array(arguments, "places").astype(np.int64).reshape(-1, 3)
@@ -81,9 +89,9 @@ def _s8_reference(params: Params, arguments: Arguments) -> None:
     array(arguments, "output")[:] = round_interpolated(total).reshape(-1)
 
 
-def _f32_reference(params: Params, arguments: Arguments) -> None:
+def _real_reference(params: Params, arguments: Arguments) -> None:
     rows, depth, one = integer(params, "rows"), integer(params, "depth"), np.float32(1)
-    x = array(arguments, "input").reshape(integer(params, "batch"), -1)
+    x = array(arguments, "input").astype(np.float32).reshape(integer(params, "batch"), -1)
     table = array(arguments, "places").astype(np.int64).reshape(-1, 2)
     fractions = array(arguments, "fractions")
     down, across = fractions[:rows][None, :, None, None], fractions[rows:][None, None, :, None]
@@ -93,7 +101,8 @@ def _f32_reference(params: Params, arguments: Arguments) -> None:
         for row, along in ((table[:rows, 0], one - down), (table[:rows, 1], down)):
             term = x[:, np.add.outer(np.add.outer(row, column), np.arange(depth))] * along * right
             total, first = (term if first else total + term), False
-    array(arguments, "output")[:] = total.reshape(-1)
+    output = array(arguments, "output")
+    output[:] = rounded_up(total, DType.of(output.dtype)).reshape(-1)
 
 
 def _cost(per_element: float) -> Callable[[OpCall], KernelCost]:
@@ -106,23 +115,23 @@ def _cost(per_element: float) -> Callable[[OpCall], KernelCost]:
 
 _FIXED = constant_operands(definition(OPS, "resize_bilinear"), 0)
 
+
+def _kernel(variant: str, dtype: DType, info: KernelInfo, per_element: float) -> Kernel:
+    real = in_float(dtype)
+    return Kernel(
+        "resize_bilinear",
+        variant,
+        info,
+        (dtypes((dtype,), dtype), _FIXED, SHORT_TABLES),
+        _prepare_real if real else _prepare_integer,
+        _cost(per_element),
+        _real_reference if real else _integer_reference,
+    )
+
+
 KERNELS: tuple[Kernel, ...] = (
-    Kernel(
-        "resize_bilinear",
-        "table",
-        RESIZE_BILINEAR_S8,
-        (dtypes((DType.INT8,), DType.INT8), _FIXED, SHORT_TABLES),
-        _prepare_s8,
-        _cost(20),
-        _s8_reference,
-    ),
-    Kernel(
-        "resize_bilinear",
-        "float",
-        RESIZE_BILINEAR_F32,
-        (dtypes((DType.FLOAT32,), DType.FLOAT32), _FIXED, SHORT_TABLES),
-        _prepare_f32,
-        _cost(600),
-        _f32_reference,
-    ),
+    _kernel("table", DType.INT8, RESIZE_BILINEAR_S8, 20),
+    _kernel("int16", DType.INT16, RESIZE_BILINEAR_S16, 30),
+    _kernel("uint8", DType.UINT8, RESIZE_BILINEAR_U8, 650),
+    _kernel("float", DType.FLOAT32, RESIZE_BILINEAR_F32, 600),
 )

@@ -5,9 +5,10 @@ import numpy as np
 from arenite._base.dtypes import DType
 from arenite._base.fixedpoint import clamp, requantize, wrap_int32
 from arenite.ir.opdef import Constraint, OpCall, signature_text
-from arenite.kernels.families.sums import ADD_N_F32, ADD_N_S8, CUMSUM_F32, CUMSUM_S8, VALUES
+from arenite.kernels.families.sums import ADD_N_F32, ADD_N_S8, ADD_N_S32, CUMSUM_F32, CUMSUM_S8, CUMSUM_S32, VALUES
+from arenite.kernels.manifest import KernelInfo
 from arenite.lower.common import Arguments, Filled, Given, Params, array, dtypes, integer
-from arenite.lower.kernel import Array, Kernel, KernelCost, OperandRef, Prepared, ResultRef
+from arenite.lower.kernel import Array, Kernel, KernelCost, OperandRef, Prepared, Reference, ResultRef
 from arenite.ops.sums import HALF_BITS, OPS, CumsumAttrs, cumsum_runs, sum_scaling
 from arenite.ops.views import constant_operands, definition
 
@@ -41,15 +42,17 @@ def _add_n_s8_reference(params: Params, arguments: Arguments) -> None:
     array(arguments, "output")[:] = _stored(params, total + integer(params, "offset"))
 
 
-def _add_n_f32_reference(params: Params, arguments: Arguments) -> None:
-    total = np.zeros(integer(params, "nelem"), np.float32)
-    for value in _values(params, arguments):
-        total = total + value  # type: ignore[operator]
-    array(arguments, "output")[:] = total
+def _add_n_plain_reference(params: Params, arguments: Arguments) -> None:
+    output = array(arguments, "output")
+    total = np.zeros(integer(params, "nelem"), output.dtype)
+    with np.errstate(over="ignore"):
+        for value in _values(params, arguments):
+            total = total + value
+    output[:] = total
 
 
 def _add_n_cost(call: OpCall) -> KernelCost:
-    each = 3 if call.operand(0).dtype is DType.INT8 else 50
+    each = 50 if call.operand(0).dtype is DType.FLOAT32 else 3
     return KernelCost(call.results[0].nelem * (20 + each * len(call.operands)), 200)
 
 
@@ -103,57 +106,35 @@ def _cumsum_s8_reference(params: Params, arguments: Arguments) -> None:
     array(arguments, "output")[:] = _stored(params, sums).reshape(-1)
 
 
-def _cumsum_f32_reference(params: Params, arguments: Arguments) -> None:
-    array(arguments, "output")[:] = _running(params, _shaped(params, arguments), 0).reshape(-1)
+def _cumsum_plain_reference(params: Params, arguments: Arguments) -> None:
+    with np.errstate(over="ignore"):
+        array(arguments, "output")[:] = _running(params, _shaped(params, arguments), 0).reshape(-1)
 
 
 def _cumsum_cost(call: OpCall) -> KernelCost:
-    return KernelCost(call.results[0].nelem * (25 if call.operand(0).dtype is DType.INT8 else 60), 200)
+    return KernelCost(call.results[0].nelem * (60 if call.operand(0).dtype is DType.FLOAT32 else 25), 200)
 
 
 _FEW_VALUES = Constraint(f"there are at most {len(VALUES)} values", _few_values)
 _FIXED = constant_operands(definition(OPS, "cumsum"), 0)
 _EACH = tuple(range(len(VALUES)))
 
+
+def _add_n_kernel(variant: str, dtype: DType, info: KernelInfo, reference: Reference) -> Kernel:
+    constraints = (_all_of(dtype), _FEW_VALUES)
+    return Kernel("add_n", variant, info, constraints, _prepare_add_n, _add_n_cost, reference, in_place=_EACH)
+
+
+def _cumsum_kernel(variant: str, dtype: DType, info: KernelInfo, reference: Reference) -> Kernel:
+    constraints = (dtypes((dtype,), dtype), _FIXED)
+    return Kernel("cumsum", variant, info, constraints, _prepare_cumsum, _cumsum_cost, reference, in_place=(0,))
+
+
 KERNELS: tuple[Kernel, ...] = (
-    Kernel(
-        "add_n",
-        "int8",
-        ADD_N_S8,
-        (_all_of(DType.INT8), _FEW_VALUES),
-        _prepare_add_n,
-        _add_n_cost,
-        _add_n_s8_reference,
-        in_place=_EACH,
-    ),
-    Kernel(
-        "add_n",
-        "float",
-        ADD_N_F32,
-        (_all_of(DType.FLOAT32), _FEW_VALUES),
-        _prepare_add_n,
-        _add_n_cost,
-        _add_n_f32_reference,
-        in_place=_EACH,
-    ),
-    Kernel(
-        "cumsum",
-        "int8",
-        CUMSUM_S8,
-        (dtypes((DType.INT8,), DType.INT8), _FIXED),
-        _prepare_cumsum,
-        _cumsum_cost,
-        _cumsum_s8_reference,
-        in_place=(0,),
-    ),
-    Kernel(
-        "cumsum",
-        "float",
-        CUMSUM_F32,
-        (dtypes((DType.FLOAT32,), DType.FLOAT32), _FIXED),
-        _prepare_cumsum,
-        _cumsum_cost,
-        _cumsum_f32_reference,
-        in_place=(0,),
-    ),
+    _add_n_kernel("int8", DType.INT8, ADD_N_S8, _add_n_s8_reference),
+    _add_n_kernel("int32", DType.INT32, ADD_N_S32, _add_n_plain_reference),
+    _add_n_kernel("float", DType.FLOAT32, ADD_N_F32, _add_n_plain_reference),
+    _cumsum_kernel("int8", DType.INT8, CUMSUM_S8, _cumsum_s8_reference),
+    _cumsum_kernel("int32", DType.INT32, CUMSUM_S32, _cumsum_plain_reference),
+    _cumsum_kernel("float", DType.FLOAT32, CUMSUM_F32, _cumsum_plain_reference),
 )

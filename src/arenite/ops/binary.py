@@ -166,10 +166,10 @@ def _larger(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def _power(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if a.dtype.kind == "f":
         return np.power(a.astype(np.float64), b.astype(np.float64))
-    return _integer_power(a.astype(np.int64), b.astype(np.int64))
+    return integer_power(a.astype(np.int64), b.astype(np.int64))
 
 
-def _integer_power(base: Int64Array, exponent: Int64Array) -> Int64Array:
+def integer_power(base: Int64Array, exponent: Int64Array) -> Int64Array:
     """Wraps at 32 bits, by squaring; 0 for negative exponents, save those of 1 and -1."""
     result, factor, left = np.ones_like(base + exponent), base + 0 * exponent, np.maximum(exponent, 0)
     while left.any():

@@ -127,10 +127,22 @@ def round_interpolated(total: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return rounded
 
 
+def in_float(dtype: DType) -> bool:
+    """Whether resize_bilinear works in float32: on uint8, too, where LiteRT's reference kernel does."""
+    return dtype in (DType.FLOAT32, DType.UINT8)
+
+
+def rounded_up(real: npt.NDArray[np.float32], dtype: DType) -> Array:
+    """What resize_bilinear stores of floats: on uint8 they are rounded, halves upwards."""
+    return real if dtype.is_float else (real + np.float32(0.5)).astype(dtype.numpy)
+
+
 def _bilinear_integer(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     assert isinstance(call.attrs, ResizeAttrs)
-    (type_,) = _infer(with_values(call, operands))
     x = np.asarray(operands[0])
+    if in_float(call.operand(0).dtype):
+        return _bilinear_float(call, operands)
+    (type_,) = _infer(with_values(call, operands))
     rows = between_integer(x.shape[1], type_.dims[1], call.attrs)
     columns = between_integer(x.shape[2], type_.dims[2], call.attrs)
     total = _interpolated(x.astype(np.int64), rows, columns, _ONE)
@@ -143,7 +155,8 @@ def _bilinear_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Arr
     x = np.asarray(operands[0], np.float32)
     rows = between_float(x.shape[1], type_.dims[1], call.attrs)
     columns = between_float(x.shape[2], type_.dims[2], call.attrs)
-    return as_declared(call, (_interpolated(x, rows, columns, np.float32(1)),))
+    found = rounded_up(_interpolated(x, rows, columns, np.float32(1)), call.operand(0).dtype)
+    return as_declared(call, (found,))
 
 
 _infer = infer_of(lambda call: (resized_shape(call),), 1)

@@ -18,6 +18,13 @@ CAST_F32_INTEGER = KernelInfo(
     (Argument("input", "float", Role.INPUT), Argument("output", "uint8_t", Role.OUTPUT)),
     _HEADERS,
 )
+CAST_F32_WIDE = KernelInfo(
+    "arenite_cast_f32_wide",
+    "Floats without their fractions as uint32 or int64, limited.",
+    (Field("nelem"), Field("output_nbytes")),
+    (Argument("input", "float", Role.INPUT), Argument("output", "uint8_t", Role.OUTPUT)),
+    _HEADERS,
+)
 CAST_INTEGER_F32 = KernelInfo(
     "arenite_cast_integer_f32",
     "Integers as floats.",
@@ -26,4 +33,4 @@ CAST_INTEGER_F32 = KernelInfo(
     _HEADERS,
 )
 
-KERNELS: tuple[KernelInfo, ...] = (CAST_INTEGER, CAST_F32_INTEGER, CAST_INTEGER_F32)
+KERNELS: tuple[KernelInfo, ...] = (CAST_INTEGER, CAST_F32_INTEGER, CAST_F32_WIDE, CAST_INTEGER_F32)

@@ -20,17 +20,21 @@ SELECT = KernelInfo(
     ),
     ("arenite_bytes.h", "arenite_port.h"),
 )
-ARG_MAX_S8 = KernelInfo(
-    "arenite_arg_max_s8",
-    "The index of the first greatest or least element along one dimension.",
-    (Field("outer"), Field("size"), Field("inner"), Field("flip")),
-    (Argument("input", "int8_t", Role.INPUT), Argument("output", "int32_t", Role.OUTPUT)),
-)
-ARG_MAX_F32 = KernelInfo(
-    "arenite_arg_max_f32",
-    "The index of the first greatest or least element along one dimension.",
-    (Field("outer"), Field("size"), Field("inner"), Field("least")),
-    (Argument("input", "float", Role.INPUT), Argument("output", "int32_t", Role.OUTPUT)),
-)
+_SEARCH = (Field("outer"), Field("size"), Field("inner"))
 
-KERNELS: tuple[KernelInfo, ...] = (SELECT, ARG_MAX_S8, ARG_MAX_F32)
+
+def _search(suffix: str, ctype: str, *fields: Field) -> KernelInfo:
+    return KernelInfo(
+        f"arenite_arg_max_{suffix}",
+        "The index of the first greatest or least element along one dimension.",
+        (*_SEARCH, *fields, Field("output_nbytes")),
+        (Argument("input", ctype, Role.INPUT), Argument("output", "uint8_t", Role.OUTPUT)),
+        ("arenite_arg_max.h", "arenite_integers.h", "arenite_port.h"),
+    )
+
+
+ARG_MAX_S8 = _search("s8", "int8_t", Field("flip"))
+ARG_MAX_INTEGER = _search("integer", "uint8_t", Field("flip"), Field("input_nbytes"), Field("input_signed"))
+ARG_MAX_F32 = _search("f32", "float", Field("least"))
+
+KERNELS: tuple[KernelInfo, ...] = (SELECT, ARG_MAX_S8, ARG_MAX_INTEGER, ARG_MAX_F32)

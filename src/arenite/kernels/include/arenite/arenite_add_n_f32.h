@@ -1,6 +1,7 @@
 #ifndef ARENITE_ADD_N_F32_H
 #define ARENITE_ADD_N_F32_H
 
+#include "arenite_add_n.h"
 #include "arenite_port.h"
 
 typedef struct {
@@ -13,13 +14,7 @@ ARENITE_INLINE void arenite_add_n_f32(const arenite_add_n_f32_params *params, co
                                       const float *c, const float *d, const float *e, const float *f,
                                       const float *g, const float *h, float *output) {
     const float *const values[8] = {a, b, c, d, e, f, g, h};
-    for (int32_t i = 0; i < params->nelem; ++i) {
-        float total = 0.0f;
-        for (int32_t n = 0; n < params->count; ++n) {
-            total += values[n][i];
-        }
-        output[i] = total;
-    }
+    ARENITE_ADD_N(params, values, float, 0.0f, i, total, { output[i] = total; })
 }
 
 #endif

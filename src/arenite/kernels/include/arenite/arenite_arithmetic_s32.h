@@ -10,6 +10,7 @@
 #define ARENITE_MUL 2
 #define ARENITE_DIV 3
 #define ARENITE_SQUARED_DIFFERENCE 4
+#define ARENITE_POW 5
 
 typedef struct {
     int32_t sizes[4]; /* of the result; an operand's stride is 0 where it repeats */
@@ -28,6 +29,19 @@ ARENITE_INLINE int32_t arenite_divide_s32(int32_t a, int32_t b) {
     return b == -1 ? (int32_t)(0u - (uint32_t)a) : a / b;
 }
 
+/* Wraps at 32 bits; of negative exponents the whole part: 0, save for bases 1 and -1. */
+ARENITE_INLINE int32_t arenite_power_s32(int32_t base, int32_t exponent) {
+    if (exponent < 0) {
+        return base == 1 || (base == -1 && exponent % 2 == 0) ? 1 : base == -1 ? -1 : 0;
+    }
+    uint32_t result = 1, factor = (uint32_t)base;
+    for (int32_t left = exponent; left > 0; left >>= 1) {
+        result *= left & 1 ? factor : 1u;
+        factor *= factor;
+    }
+    return (int32_t)result;
+}
+
 ARENITE_INLINE int32_t arenite_arithmetic_s32_element(int32_t operation, int32_t a, int32_t b) {
     const uint32_t x = (uint32_t)a;
     const uint32_t y = (uint32_t)b;
@@ -40,6 +54,8 @@ ARENITE_INLINE int32_t arenite_arithmetic_s32_element(int32_t operation, int32_t
         return (int32_t)(x * y);
     case ARENITE_DIV:
         return arenite_divide_s32(a, b);
+    case ARENITE_POW:
+        return arenite_power_s32(a, b);
     default:
         return (int32_t)((x - y) * (x - y));
     }

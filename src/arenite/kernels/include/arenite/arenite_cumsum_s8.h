@@ -1,8 +1,9 @@
 #ifndef ARENITE_CUMSUM_S8_H
 #define ARENITE_CUMSUM_S8_H
 
-#include "arenite_port.h"
+#include "arenite_cumsum.h"
 #include "arenite_fixedpoint.h"
+#include "arenite_port.h"
 
 typedef struct {
     int32_t outer;
@@ -24,22 +25,12 @@ ARENITE_INLINE int8_t arenite_cumsum_s8_stored(const arenite_cumsum_s8_params *p
     return (int8_t)arenite_clamp(stored, -128, 127);
 }
 
-/* The sum of all elements up to each one. May run in place. */
+/* The sum of all elements up to each one, from what TFLite-Micro starts from. May run in place. */
 ARENITE_INLINE void arenite_cumsum_s8(const arenite_cumsum_s8_params *params, const int8_t *input,
                                       int8_t *output) {
-    for (int32_t i = 0; i < params->outer; ++i) {
-        for (int32_t j = 0; j < params->inner; ++j) {
-            int32_t place = i * params->size * params->inner + j + params->first;
-            /* What TFLite-Micro starts from. */
-            int32_t total = -params->source_zero_point;
-            for (int32_t k = 0; k < params->size; ++k) {
-                const int32_t next = total + input[place] - params->source_zero_point;
-                output[place] = arenite_cumsum_s8_stored(params, params->exclusive ? total : next);
-                total = next;
-                place += params->step;
-            }
-        }
-    }
+    const int32_t zero_point = params->source_zero_point;
+    ARENITE_CUMSUM(params, int32_t, -zero_point, place, input[place] - zero_point, sum,
+                   { output[place] = arenite_cumsum_s8_stored(params, sum); })
 }
 
 #endif

@@ -3,7 +3,8 @@
 
 #include "arenite_port.h"
 
-/* Integers of any width at any address, least byte first; loops over them become plain loads and stores. */
+/* Integers of any width at any address, least byte first; loops over them become plain loads and stores. Of
+ * 64 bits, loads and stores see the lower half. */
 
 ARENITE_INLINE int32_t arenite_load_integer(const uint8_t *from, int32_t nbytes, int32_t is_signed) {
     if (nbytes == 1) {
@@ -25,6 +26,15 @@ ARENITE_INLINE void arenite_store_integer(uint8_t *to, int32_t value, int32_t nb
         to[2] = (uint8_t)((uint32_t)value >> 16);
         to[3] = (uint8_t)((uint32_t)value >> 24);
     }
+}
+
+/* The upper half of an integer as 64 bits, whose lower half has been loaded. */
+ARENITE_INLINE int32_t arenite_load_upper(const uint8_t *from, int32_t low, int32_t nbytes,
+                                          int32_t is_signed) {
+    if (nbytes == 8) {
+        return arenite_load_integer(from + 4, 4, is_signed);
+    }
+    return is_signed && low < 0 ? -1 : 0;
 }
 
 #endif

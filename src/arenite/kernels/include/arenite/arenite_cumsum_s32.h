@@ -1,0 +1,22 @@
+#ifndef ARENITE_CUMSUM_S32_H
+#define ARENITE_CUMSUM_S32_H
+
+#include "arenite_cumsum.h"
+#include "arenite_port.h"
+
+typedef struct {
+    int32_t outer;
+    int32_t size; /* of the dimension that is summed along */
+    int32_t inner;
+    int32_t first; /* where along it the sum begins, and elements from one to the next */
+    int32_t step;
+    int32_t exclusive; /* an element is not part of its own sum */
+} arenite_cumsum_s32_params;
+
+/* The sum of all elements up to each one, wrapping at 32 bits. May run in place. */
+ARENITE_INLINE void arenite_cumsum_s32(const arenite_cumsum_s32_params *params, const int32_t *input,
+                                       int32_t *output) {
+    ARENITE_CUMSUM(params, uint32_t, 0, place, (uint32_t)input[place], sum, { output[place] = (int32_t)sum; })
+}
+
+#endif
