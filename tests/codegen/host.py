@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from arenite import codegen, kernels
 from arenite.codegen import render
 from arenite.codegen.names import Names
-from arenite.kernels import include_dir
 from arenite.lower.kernel import Array
 from arenite.lower.program import Program
 from lower.toy import KERNELS
@@ -18,19 +18,20 @@ TOY = Path(__file__).parent / "toy"
 STRICT = ("-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 
 
-def render_toy(program: Program, *, resolver_methods: Sequence[str] = ()) -> dict[str, str]:
-    return render(program, KERNELS.manifests, read_toy_header, resolver_methods=resolver_methods)
+def render_toy(program: Program) -> dict[str, str]:
+    return render(program, KERNELS.manifests, read_toy_header)
 
 
 def read_toy_header(name: str) -> str:
-    folder = TOY if name.startswith("toy_") else include_dir()
-    return (folder / name).read_text(encoding="ascii")
+    folders = (TOY, kernels.include_dir(), codegen.include_dir())
+    (path,) = (folder / name for folder in folders if (folder / name).is_file())
+    return path.read_text(encoding="ascii")
 
 
 def write(files: dict[str, str], folder: Path) -> list[str]:
     """Writes the files; the paths of the C sources."""
-    folder.mkdir(exist_ok=True)
     for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         # Generated C is plain ASCII, whatever the model's names are.
         (folder / name).write_bytes(text.encode("ascii"))
     return [str(folder / name) for name in files if name.endswith(".c")]

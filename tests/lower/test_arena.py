@@ -9,16 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arenite import memory
+from arenite._base.dtypes import DType
 from arenite._base.errors import DataError, SelfCheckError
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph
-from arenite.lower.arena import run
+from arenite.ir.types import TensorType
+from arenite.lower import kernels
+from arenite.lower.arena import Traced, run
 from arenite.lower.kernel import Array, Kernel
 from arenite.lower.kernelset import KernelSet
 from arenite.lower.lower import lower
 from arenite.lower.placing import place, problem_of
-from arenite.lower.program import Buffer, BufferRef, KernelCall, Placement, Program
+from arenite.lower.program import Buffer, BufferRef, Placement, Program
 from arenite.lower.verify import verify
+from arenite.ops import core_registry
+from arenite.ops.movement import ConcatenationAttrs
 from lower.graphs import graphs, random_inputs
 from lower.toy import KERNELS, REGISTRY, Arguments, Params, int8
 
@@ -192,11 +197,22 @@ def test_inputs_that_do_not_fit_are_all_named() -> None:
 
 
 def test_the_trace_tells_of_every_result() -> None:
-    seen: list[tuple[str, str, list[int]]] = []
+    seen: list[Traced] = []
+    run(chain(), KERNELS, inputs_of(chain()), seen.append)
+    assert [(traced.step, traced.value) for traced in seen] == list(enumerate("abcd"))
+    assert seen[0].data.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+    assert all(traced.written.all() for traced in seen)
 
-    def trace(call: KernelCall, value: str, result: Array) -> None:
-        seen.append((call.name, value, result.tolist()))
 
-    run(chain(), KERNELS, inputs_of(chain()), trace)
-    assert [(name, value) for name, value, _ in seen] == [(name, name) for name in "abcd"]
-    assert seen[0][2] == [7, 6, 5, 4, 3, 2, 1, 0]
+def test_the_trace_knows_what_is_not_written_yet() -> None:
+    builder = GraphBuilder()
+    x = builder.input("x", TensorType(DType.INT8, (2, 2)))
+    y = builder.node("concatenation", [x, x], [TensorType(DType.INT8, (2, 4))], ConcatenationAttrs(axis=1)).result
+    program = lower(builder.output(y), core_registry(), kernels(), name="joined")
+    seen: list[Traced] = []
+    run(program, kernels(), [np.array([[1, 2], [3, 4]], np.int8)], seen.append)
+    first, second = seen
+    assert first.written.tolist() == [True, True, False, False] * 2
+    assert first.data[first.written].tolist() == [1, 2, 3, 4]
+    assert second.written.all()
+    assert second.data.tolist() == [1, 2, 3, 4, 3, 4]

@@ -9,7 +9,9 @@ from arenite.cli.options import CompilerOption, JsonOption, TargetOption, Tflite
 
 Objective = Literal["speed", "flash", "ram"]
 Simulate = Literal["auto", "on", "off"]
+Bundle = Literal["cmake", "arduino", "zephyr", "esp-idf"]
 OBJECTIVES: tuple[Objective, ...] = ("speed", "flash", "ram")
+BUNDLES: tuple[Bundle, ...] = ("cmake", "arduino", "zephyr", "esp-idf")
 SIMULATE: tuple[Simulate, ...] = ("auto", "on", "off")
 
 
@@ -39,12 +41,25 @@ def compile_model(
         typer.Option("--fold-max-bytes", metavar="N", min=0, help="Bytes of constants that one folding may add."),
     ] = None,
     no_fold_constants: Annotated[bool, typer.Option("--no-fold-constants", help="Compute nothing beforehand.")] = False,
+    bundle: Annotated[
+        str,
+        typer.Option("--bundle", metavar="|".join(BUNDLES), help="For which build system the files are laid out."),
+    ] = "cmake",
+    keep: Annotated[
+        str,
+        typer.Option("--keep", metavar="OP,...", help="Keep the kernels of these operators for later models."),
+    ] = "",
+    debug_layers: Annotated[
+        bool,
+        typer.Option("--debug-layers", help="The firmware logs what each layer computes, for 'arenite compare'."),
+    ] = False,
     cc: CompilerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compile a model into C99 for a microcontroller, and report what it costs."""
     objective = choose("--optimize", optimize, OBJECTIVES)
     when = choose("--simulate", simulate, SIMULATE)
+    kind = choose("--bundle", bundle, BUNDLES)
     from arenite.cli.progress import progress  # noqa: PLC0415
     from arenite.driver.compile import compile_file  # noqa: PLC0415 - heavy
     from arenite.driver.options import CompileOptions  # noqa: PLC0415
@@ -59,6 +74,9 @@ def compile_model(
         compiler=cc,
         fold_max_nbytes=fold_max_bytes,
         without=("fold",) if no_fold_constants else (),
+        bundle=kind,
+        keep=tuple(filter(None, (op.strip() for op in keep.split(",")))),
+        debug_layers=debug_layers,
     )
     with progress() as step:
         result, folder = compile_file(model, output, options, step)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from arenite._base.ctype import ctype_of
 from arenite.codegen.comments import block_comment, comment_text
-from arenite.codegen.literals import float_literal
+from arenite.codegen.literals import float_literal, int_literal
 from arenite.codegen.names import Direction, Names
 from arenite.lower.program import Port, Program
 
@@ -72,6 +72,8 @@ def _arena(program: Program, names: Names) -> Iterator[str]:
     yield from block_comment(["Working memory: inputs, outputs and all between."])
     yield f"#define {size} {max(1, program.placement.arena_nbytes)}"
     yield f"#define {alignment} {max(ARENA_ALIGNMENT, program.placement.alignment)}"
+    yield from block_comment(["What is kept between invocations, beside the arena."])
+    yield f"#define {names.macro('STATE_NBYTES')} {program.state_nbytes}"
     yield f"#ifdef {external}"
     yield from block_comment([f"Yours to define, aligned to {alignment}."])
     yield f"extern uint8_t {names.arena}[{size}];"
@@ -82,9 +84,8 @@ def _ports(direction: Direction, ports: tuple[Port, ...], names: Names) -> Itera
     for index, port in enumerate(ports):
         prefix = names.macro(f"{direction}_{index}")
         shape = ", ".join(map(str, port.shape))
-        yield from block_comment(
-            [f"{direction.capitalize()} {index}: '{comment_text(port.name, 90)}', {port.dtype}[{shape}]."]
-        )
+        label = f"{direction.capitalize()} {index}: '{comment_text(port.name, 90)}', {port.dtype}[{shape}]."
+        yield from block_comment([label, *_meaning(port)])
         yield f"#define {prefix}_NBYTES {port.nbytes}"
         yield f"#define {prefix}_NELEM {port.nelem}"
         yield f"#define {prefix}_RANK {len(port.shape)}"
@@ -94,6 +95,16 @@ def _ports(direction: Direction, ports: tuple[Port, ...], names: Names) -> Itera
             yield f"#define {prefix}_SCALE {float_literal(port.scale)}"
         if port.zero_point is not None:
             yield f"#define {prefix}_ZERO_POINT ({port.zero_point})"
+            low, high = port.dtype.limits
+            yield f"#define {prefix}_MIN ({int_literal(low)})"
+            yield f"#define {prefix}_MAX {int_literal(high)}"
         qualifier = "const " if direction == "output" else ""
         yield f"{qualifier}{port_ctype(port)} *{names.port(direction, index)}(void);"
         yield ""
+
+
+def _meaning(port: Port) -> Iterator[str]:
+    """What stored numbers stand for."""
+    if port.scale is not None and port.zero_point is not None:
+        low, high = ((limit - port.zero_point) * port.scale for limit in port.dtype.limits)
+        yield f"Stored numbers stand for SCALE times (stored - ZERO_POINT), real numbers from {low:.6g} to {high:.6g}."

@@ -33,6 +33,58 @@ class Names:
         return f"{self.model}_op_resolver.h"
 
     @property
+    def debug_header(self) -> str:
+        return f"{self.model}_debug.h"
+
+    @property
+    def debug_source(self) -> str:
+        return f"{self.model}_debug.c"
+
+    @property
+    def debug_log(self) -> str:
+        return f"{self.model}_debug_log"
+
+    @property
+    def debug_putc(self) -> str:
+        return f"{self.model}_debug_putc"
+
+    @property
+    def helpers_header(self) -> str:
+        return f"{self.model}_helpers.h"
+
+    @property
+    def selftest_header(self) -> str:
+        return f"{self.model}_selftest.h"
+
+    @property
+    def selftest_source(self) -> str:
+        return f"{self.model}_selftest.c"
+
+    @property
+    def selftest(self) -> str:
+        return f"{self.model}_selftest"
+
+    @property
+    def kept_header(self) -> str:
+        return f"{self.model}_kept.h"
+
+    @property
+    def kept_source(self) -> str:
+        return f"{self.model}_kept.c"
+
+    @property
+    def kept(self) -> str:
+        return f"{self.model}_kept"
+
+    def kept_kernel(self, symbol: str) -> str:
+        return f"{self.model}_{symbol}"
+
+    @property
+    def option(self) -> str:
+        """The Kconfig symbol."""
+        return f"ARENITE_{self.model}".upper()
+
+    @property
     def library(self) -> str:
         """The CMake target: prefixed, since CMake keeps names like `test` and `install` for itself."""
         return f"arenite_{self.model}"
@@ -62,6 +114,9 @@ class Names:
 
     def port(self, direction: Direction, index: int) -> str:
         return f"{self.model}_{direction}_{index}"
+
+    def expected(self, index: int) -> str:
+        return f"{self.model}_expected_{index}"
 
     def constant(self, name: str) -> str:
         return f"{self.model}_{name}"

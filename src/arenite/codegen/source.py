@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from arenite.codegen.comments import block_comment, comment_text
+from arenite.codegen.debug import LayerLog
 from arenite.codegen.header import port_ctype
 from arenite.codegen.literals import literal
 from arenite.codegen.names import Direction, Names
@@ -14,8 +15,8 @@ _MAX_ORIGINS = 12
 _MAX_NAME = 90
 
 
-def render_source(program: Program, manifests: Mapping[str, KernelInfo]) -> str:
-    """The one translation unit that holds the kernels that the program calls."""
+def render_source(program: Program, manifests: Mapping[str, KernelInfo], log: LayerLog | None = None) -> str:
+    """The one translation unit that holds the kernels that the program calls; with a log, that of a debug build."""
     names = Names(program.name)
     kernels = sorted({manifests[call.kernel].header for call in program.calls})
     lines = [
@@ -28,17 +29,23 @@ def render_source(program: Program, manifests: Mapping[str, KernelInfo]) -> str:
         *([f'#include "{BYTES_HEADER}"'] if program.states else []),
         *(f'#include "{header}"' for header in kernels),
         f'#include "{names.data_header}"',
+        *(log.include_lines() if log else ()),
         "",
         *_arena(program, names),
         *state_lines(program, names),
+        *(log.variable_lines() if log else ()),
     ]
     for index, call in enumerate(program.calls):
         lines += _layer(program, names, manifests[call.kernel], index, call)
     lines += _ports(program, names, "input", program.inputs)
     lines += _ports(program, names, "output", program.outputs)
     lines += ["", f"void {names.invoke}(void) {{", *start_lines(program, names)]
-    lines += [f"    {names.layer(index)}();" for index in range(len(program.calls))]
-    lines += ["}", "", f"void {names.reset}(void) {{", *reset_lines(program, names), "}"]
+    lines += log.begin_lines() if log else ()
+    for index in range(len(program.calls)):
+        lines += [f"    {names.layer(index)}();", *(log.layer_lines(index) if log else ())]
+    lines += log.end_lines() if log else ()
+    lines += ["}", "", f"void {names.reset}(void) {{", *reset_lines(program, names)]
+    lines += [*(log.reset_lines() if log else ()), "}"]
     return "\n".join(lines) + "\n"
 
 

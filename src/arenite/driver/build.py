@@ -1,6 +1,6 @@
 """From a model to a program and its C files: passes, lowering, code."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +9,6 @@ from arenite.codegen.bundle import render
 from arenite.codegen.names import Names
 from arenite.driver.checks import check_compilable
 from arenite.driver.options import CompileOptions
-from arenite.driver.resolver import resolver_methods
 from arenite.driver.toolbox import Toolbox, default_toolbox
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph
@@ -27,7 +26,7 @@ from arenite.targets import Target, get, load_board
 Step = Callable[[str], None]
 """Is told what is being done now."""
 
-_MOST_WORK = 2**30
+MOST_WORK = 2**30
 """Multiply-accumulates and bytes of a run that passes are checked by: some seconds."""
 
 
@@ -37,7 +36,8 @@ class Build:
 
     Attributes:
         graph: after all passes.
-        files: name → contents: the C bundle, without reports.
+        files: name → contents: the network's own C files.
+        tools: what it was made with.
     """
 
     model: Model
@@ -48,6 +48,7 @@ class Build:
     passes: tuple[PassRow, ...]
     remarks: tuple[Remark, ...]
     files: dict[str, bytes]
+    tools: Toolbox
 
     @property
     def names(self) -> Names:
@@ -61,11 +62,12 @@ class Build:
         outputs = (names.port("output", index) for index in range(len(self.program.outputs)))
         return (names.invoke, names.reset, *inputs, *outputs)
 
-    def write_sources(self, folder: Path) -> list[Path]:
-        """Write the C files into a folder; the paths of those to compile."""
-        for name, data in self.files.items():
+    def write_sources(self, folder: Path, more: Mapping[str, bytes] | None = None) -> list[Path]:
+        """Write the C files, and more of them, into a folder; the paths of those to compile."""
+        files = {**self.files, **(more or {})}
+        for name, data in files.items():
             (folder / name).write_bytes(data)
-        return [folder / name for name in self.files if name.endswith(".c")]
+        return [folder / name for name in files if name.endswith(".c")]
 
 
 def _passes(passes: tuple[Pass, ...], options: CompileOptions) -> list[Pass]:
@@ -98,7 +100,7 @@ def build(model: Model, options: CompileOptions, step: Step, toolbox: Toolbox | 
     check_compilable(model, tools.registry)
     step("optimising the graph")
     graph = clone_graph(model.graph)
-    instruments = (VerifyGraph(), Differential(n_random=1, edges=False, most_work=_MOST_WORK))
+    instruments = (VerifyGraph(), Differential(n_random=1, edges=False, most_work=MOST_WORK))
     result = run_pipeline(graph, _passes(tools.passes, options), tools.registry, instruments=instruments)
     step("choosing kernels, planning memory")
     limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")
@@ -111,6 +113,6 @@ def build(model: Model, options: CompileOptions, step: Step, toolbox: Toolbox | 
         ram_limit=limit,
     )
     step("writing C")
-    texts = render(program, tools.kernels.manifests, tools.read_header, resolver_methods=resolver_methods(model.graph))
+    texts = render(program, tools.kernels.manifests, tools.read_header)
     files = {name: text.encode() for name, text in texts.items()}
-    return Build(model, options, target, graph, program, result.rows, result.remarks, files)
+    return Build(model, options, target, graph, program, result.rows, result.remarks, files, tools)

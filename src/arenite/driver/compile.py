@@ -9,6 +9,7 @@ from pathlib import Path
 
 from arenite._base.errors import LimitError, ToolError
 from arenite.driver.build import Build, Step, build, find_target
+from arenite.driver.extras import lay_out, make_extras
 from arenite.driver.load import load_model
 from arenite.driver.measure import Measurement, measure, why_not_measurable
 from arenite.driver.options import CompileOptions
@@ -90,22 +91,24 @@ def compile_loaded(model: Model, options: CompileOptions, step: Step) -> Compile
         SelfCheckError: our own result failed its check.
     """
     built = build(model, options, step)
+    extras = make_extras(built)
     note, measured = "", None
     if options.simulate != "off":
         note = why_not_measurable(built.target, options.compiler) or ""
         if note and options.simulate == "on":
             raise ToolError(note)
-        measured = None if note else measure(built, step)
+        measured = None if note else measure(built, extras, step)
         if measured and measured.run is None:
             note = f"not simulated on {built.target.name}: {built.target.cannot_simulate}"
             if options.simulate == "on":
                 raise ToolError(note)
     _check_limits(built, measured)
     step("writing reports")
-    report = make_report(built, measured, tuple(sorted((*built.files, *REPORTS))), version("arenite"))
-    trim = make_trim(built, measured)
+    bundle = lay_out(built, extras)
+    report = make_report(built, measured, tuple(sorted((*bundle, *REPORTS))), version("arenite"))
+    trim = make_trim(built, extras, measured)
     files = {
-        **built.files,
+        **bundle,
         "report.json": _json(report.to_json()),
         "trim.json": _json(trim.to_json()),
         "report.html": _text(render_html(report, trim)),
@@ -128,14 +131,16 @@ def _check_limits(built: Build, measured: Measurement | None) -> None:
     ram_limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")
     constants = sum(constant.data.nbytes for constant in built.program.constants)
     code = measured.code_nbytes if measured else 0
-    flash = code + max(constants, measured.rodata_nbytes if measured else 0)
+    kept = measured.kept_nbytes if measured else 0
+    flash = code + kept + max(constants, measured.rodata_nbytes if measured else 0)
     stack = measured.run.stack_nbytes if measured and measured.run else 0
     static = measured.static_nbytes if measured else 0
     ram = built.program.placement.arena_nbytes + static + stack
     problems = []
     if flash_limit is not None and flash > flash_limit:
         problems.append(
-            f"flash: {flash:,} bytes are needed (code {code:,}, weights and tables {flash - code:,}), "
+            f"flash: {flash:,} bytes are needed (code {code:,}, weights and tables {flash - code - kept:,}"
+            f"{f', kept kernels {kept:,}' if kept else ''}), "
             f"{flash_limit:,} are allowed; try --optimize flash, or a smaller model"
         )
     if ram_limit is not None and ram > ram_limit:

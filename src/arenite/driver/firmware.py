@@ -1,7 +1,7 @@
 """The generated C as firmware: built for a target, measured, and run on the emulated core."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -31,15 +31,31 @@ class Firmware:
     folder: "tempfile.TemporaryDirectory[str]"
 
     @staticmethod
-    def link(build: Build, target: Target, compiler: Compiler) -> "Firmware":
+    def link(
+        build: Build,
+        target: Target,
+        compiler: Compiler,
+        *,
+        more: Mapping[str, bytes] | None = None,
+        keep: Sequence[str] = (),
+        defines: Mapping[str, str] | None = None,
+    ) -> "Firmware":
         """Compile and link for the target.
+
+        Args:
+            build: the network.
+            target: the core.
+            compiler: a cross compiler.
+            more: further C files, by name, and those that take the place of the network's own.
+            keep: further symbols that must be in the firmware.
+            defines: macros.
 
         Raises:
             ToolError: the compiler is missing or failed.
         """
         folder = tempfile.TemporaryDirectory(prefix="arenite-firmware-")
         path = Path(folder.name)
-        sources = build.write_sources(path)
+        sources = build.write_sources(path, more)
         elf = build_firmware(
             sources,
             [path],
@@ -47,7 +63,8 @@ class Firmware:
             path / f"{build.program.name}.elf",
             compiler=compiler,
             optimize="flash" if build.options.objective == "flash" else "speed",
-            keep_symbols=build.public_symbols,
+            keep_symbols=(*build.public_symbols, *keep),
+            defines=defines,
         )
         return Firmware(build, target, compiler, elf, folder)
 
@@ -80,6 +97,10 @@ class SimulatorEngine:
     def reset(self) -> None:
         """Forget what was kept between invocations."""
         self._board.call(self._reset)
+
+    def call(self, symbol: str) -> int:
+        """What a function without arguments returns."""
+        return self._board.call(symbol).value
 
     def invoke(self, inputs: Sequence[Array]) -> list[Array]:
         """Outputs of one invocation; shapes and dtypes are the ports'."""

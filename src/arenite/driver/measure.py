@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from arenite import kernels as c_kernels
-from arenite._base.errors import ToolError
+from arenite._base.errors import SelfCheckError, ToolError
 from arenite.driver.build import Build, Step
+from arenite.driver.extras import Extras
 from arenite.driver.options import ObjectiveName
 from arenite.lower.program import Port
 from arenite.targets import Target
@@ -52,6 +53,9 @@ class Measurement:
         functions: bytes of code by symbol, the compiler's suffixes removed.
         full_build_nbytes: code of a firmware with every kernel.
         run: None where the core cannot be emulated.
+        selftest_nbytes: flash that the self-test takes when it is called; None when there is none.
+        kept: bytes of code of each kept kernel, by the symbol of the kernel.
+        kept_nbytes: flash that all kept kernels take.
     """
 
     compiler: str
@@ -61,6 +65,9 @@ class Measurement:
     functions: dict[str, int]
     full_build_nbytes: int
     run: Run | None
+    selftest_nbytes: int | None
+    kept: dict[str, int]
+    kept_nbytes: int
 
 
 def why_not_measurable(target: Target, compiler: str | None) -> str | None:
@@ -78,31 +85,42 @@ def why_not_measurable(target: Target, compiler: str | None) -> str | None:
     return None
 
 
-def measure(build: Build, step: Step) -> Measurement:
-    """Build the firmware, size it, run it once.
+def measure(build: Build, extras: Extras, step: Step) -> Measurement:
+    """Build the firmware, size it, run it once; then with what goes besides, whose price is the difference.
 
     Raises:
         ToolError: a tool is missing or failed.
         SimulationFault: the firmware did what the hardware forbids.
+        SelfCheckError: its self-test fails.
     """
     from arenite.driver.firmware import Firmware, SimulatorEngine  # noqa: PLC0415 - needs the sim extra
-    from arenite.toolchain.elf import section_sizes, symbols  # noqa: PLC0415 - needs the sim extra
+    from arenite.toolchain.elf import section_sizes  # noqa: PLC0415 - needs the sim extra
 
     compiler = firmware_compiler(build.options.compiler)
     step(f"building firmware with {compiler.name}")
     with Firmware.link(build, build.target, compiler) as firmware:
         sections = section_sizes(firmware.elf)
-        functions: dict[str, int] = {}
-        for symbol in symbols(firmware.elf):
-            if symbol.kind == "function" and not symbol.section.startswith(".startup"):
-                name = symbol.name.partition(".")[0]
-                functions[name] = functions.get(name, 0) + symbol.nbytes
+        functions = _functions(firmware.elf)
         step("building all kernels for comparison")
         full = full_build_nbytes(build.target, compiler, build.options.objective)
         run = None
         if not build.target.cannot_simulate:
             step(f"simulating on {build.target.name}")
             run = _run_once(build, SimulatorEngine(firmware))
+    flash = sections.text_nbytes + sections.rodata_nbytes
+    selftest_nbytes = None
+    if extras.selftest:
+        step("testing the self-test")
+        names = [build.names.selftest]
+        with Firmware.link(build, build.target, compiler, more=extras.selftest, keep=names) as firmware:
+            selftest_nbytes = _flash(firmware.elf) - flash
+            if run is not None:
+                _check_selftest(build, SimulatorEngine(firmware))
+    kept, kept_nbytes = {}, 0
+    if extras.kept:
+        with Firmware.link(build, build.target, compiler, more=extras.kept, keep=[build.names.kept]) as firmware:
+            kept_nbytes = _flash(firmware.elf) - flash
+            kept = _kept_sizes(build, extras, _functions(firmware.elf), functions)
     arena = build.program.placement.arena_nbytes
     return Measurement(
         compiler=compiler.version(),
@@ -112,7 +130,48 @@ def measure(build: Build, step: Step) -> Measurement:
         functions=functions,
         full_build_nbytes=full,
         run=run,
+        selftest_nbytes=selftest_nbytes,
+        kept=kept,
+        kept_nbytes=kept_nbytes,
     )
+
+
+def _functions(elf: Path) -> dict[str, int]:
+    """Bytes of code by function, start-up left out, the compiler's suffixes removed."""
+    from arenite.toolchain.elf import symbols  # noqa: PLC0415 - needs the sim extra
+
+    sizes: dict[str, int] = {}
+    for symbol in symbols(elf):
+        if symbol.kind == "function" and not symbol.section.startswith(".startup"):
+            name = symbol.name.partition(".")[0]
+            sizes[name] = sizes.get(name, 0) + symbol.nbytes
+    return sizes
+
+
+def _kept_sizes(build: Build, extras: Extras, sizes: dict[str, int], without: dict[str, int]) -> dict[str, int]:
+    """Of each kept kernel: its entry, and what the compiler left a function of its own."""
+    kept = {}
+    for symbol in extras.kept_kernels:
+        own = [name for name in sizes if name == symbol or name.startswith(f"{symbol}_")]
+        shared = sum(max(0, sizes[name] - without.get(name, 0)) for name in own)
+        kept[symbol] = sizes.get(build.names.kept_kernel(symbol), 0) + shared
+    return kept
+
+
+def _flash(elf: Path) -> int:
+    from arenite.toolchain.elf import section_sizes  # noqa: PLC0415 - needs the sim extra
+
+    sizes = section_sizes(elf)
+    return sizes.text_nbytes + sizes.rodata_nbytes
+
+
+def _check_selftest(build: Build, engine: "SimulatorEngine") -> None:
+    """The interpreter's outputs must be the firmware's; where floats are computed, nearly so is for the user to see."""
+    wrong = engine.call(build.names.selftest)
+    if wrong and not any(port.dtype.is_float for port in build.program.outputs):
+        raise SelfCheckError(
+            f"the firmware for {build.target.name} gives {wrong} output elements that are not those of the model"
+        )
 
 
 def _run_once(build: Build, engine: "SimulatorEngine") -> Run:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from arenite.codegen.project import BundleKind
+
 Simulate = Literal["auto", "on", "off"]
 ObjectiveName = Literal["speed", "flash", "ram"]
 
@@ -18,6 +20,9 @@ class CompileOptions:
         simulate: `auto` builds and runs the firmware when the tools are there.
         fold_max_nbytes: how many bytes of constants one folding may add; None: the pass's own limit.
         without: names of passes that do not run.
+        bundle: for which build system the files are laid out.
+        keep: ops whose kernels the firmware keeps for later models.
+        debug_layers: the firmware logs what each layer computes.
         compiler: `zig`, or the path of a cross compiler; None: the first one found.
     """
 
@@ -30,3 +35,6 @@ class CompileOptions:
     compiler: str | None = None
     fold_max_nbytes: int | None = None
     without: tuple[str, ...] = ()
+    bundle: BundleKind = "cmake"
+    keep: tuple[str, ...] = ()
+    debug_layers: bool = False

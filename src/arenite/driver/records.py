@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 
 from arenite.driver.build import Build
+from arenite.driver.extras import Extras
 from arenite.driver.graph_records import graphs_record
 from arenite.driver.measure import LayerRun, Measurement
+from arenite.driver.tflm_arena import estimated_arena_nbytes
 from arenite.lower.program import ConstantKind, ConstantRef, KernelCall, Port
 from arenite.report.result import (
     AlternativeRecord,
     BufferRecord,
     FlashRecord,
+    KeptRecord,
     LayerRecord,
     MemoryRecord,
     ModelRecord,
@@ -70,7 +73,7 @@ def make_report(build: Build, measured: Measurement | None, files: tuple[str, ..
     )
 
 
-def make_trim(build: Build, measured: Measurement | None) -> Trim:
+def make_trim(build: Build, extras: Extras, measured: Measurement | None) -> Trim:
     """The content of trim.json: the kernels that ship, and what they cost."""
     groups: dict[tuple[str, str], list[int]] = {}
     for index, call in enumerate(build.program.calls):
@@ -88,7 +91,18 @@ def make_trim(build: Build, measured: Measurement | None) -> Trim:
             "helpers_nbytes": helpers,
             "literals_and_alignment_nbytes": rest,
         }
-    return Trim(kernels, padding, measured.full_build_nbytes if measured else None)
+    return Trim(
+        kernels,
+        padding,
+        measured.full_build_nbytes if measured else None,
+        kept=tuple(
+            KeptRecord(symbol, op, measured.kept[symbol] if measured else None)
+            for symbol, op in extras.kept_kernels.items()
+        ),
+        kept_nbytes=measured.kept_nbytes if measured else None,
+        selftest_nbytes=measured.selftest_nbytes if measured else None,
+        tflm_arena_nbytes=estimated_arena_nbytes(build.model.graph),
+    )
 
 
 def _code_by_group(

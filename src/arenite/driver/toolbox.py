@@ -6,6 +6,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from arenite import codegen
 from arenite import kernels as c_kernels
 from arenite._base.errors import ToolError
 from arenite.ir.opdef import OpDef, Registry
@@ -75,7 +76,8 @@ class Toolbox:
 
 def own_toolbox() -> Toolbox:
     """What Arenite itself has."""
-    return Toolbox(core_registry(), kernels(), (*legalizing_passes(), *default_passes()), (c_kernels.include_dir(),))
+    folders = (c_kernels.include_dir(), codegen.include_dir())
+    return Toolbox(core_registry(), kernels(), (*legalizing_passes(), *default_passes()), folders)
 
 
 @cache

@@ -16,15 +16,35 @@ from arenite.ir.graph import Array
 from arenite.kernels.manifest import Argument, Role
 from arenite.lower.kernel import Kernel
 from arenite.lower.kernelset import KernelSet
-from arenite.lower.program import Buffer, BufferRef, ConstantRef, KernelCall, Port, Program, Ref, StateRef
+from arenite.lower.program import Buffer, BufferRef, ConstantRef, KernelCall, Port, Program, Ref, StateRef, is_result
 
 POISONS = (0xA5, 0x5A)
 """They differ in every bit, and as int8, int16, int32 or float they are far from each other."""
 
-Trace = Callable[[KernelCall, str, Array], None]
-"""Is told of each result: the call, the value's name, and a copy of its bytes as a flat array."""
-
 Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What a call has written.
+
+    Attributes:
+        step: index of the call.
+        argument: which of the kernel's arguments it is.
+        value: name of the value, or of the state.
+        data: a copy, as a flat array.
+        written: for each byte, whether anybody has written it yet: calls may fill a value by and by.
+    """
+
+    step: int
+    argument: str
+    value: str
+    data: Array
+    written: npt.NDArray[np.bool_]
+
+
+Trace = Callable[[Traced], None]
+"""Is told of each result, and of each state that a call may have changed."""
 
 
 class States:
@@ -110,10 +130,8 @@ def _execute(arena: "_Arena", step: int, call: KernelCall, kernel: Kernel, trace
     for argument, ref in arguments:
         if isinstance(ref, StateRef) and argument.role in (Role.STATE, Role.OUTPUT):
             arena.states.check(ref.state, f"{where}, {argument.name}")
-        if trace is not None and isinstance(ref, BufferRef) and argument.role is Role.OUTPUT:
-            view = arena.view(0, argument, ref)
-            assert view is not None, "a buffer has a view"
-            trace(call, ref.value, view.copy())
+        if trace is not None and is_result(ref, argument):
+            trace(arena.traced(step, argument, ref))
 
 
 def _reads(argument: Argument) -> bool:
@@ -185,6 +203,14 @@ class _Arena:
         view = raw.view(NUMPY_OF_CTYPE[argument.ctype])
         view.flags.writeable = not _reads(argument)
         return view
+
+    def traced(self, step: int, argument: Argument, ref: BufferRef | StateRef) -> Traced:
+        """What a call has written by now."""
+        first, second = (self.view(copy, argument, ref) for copy in range(len(POISONS)))
+        assert first is not None, "a result has a view"
+        assert second is not None, "a result has a view"
+        value = ref.value if isinstance(ref, BufferRef) else ref.state
+        return Traced(step, argument.name, value, first.copy(), first.view(np.uint8) == second.view(np.uint8))
 
     def claim(self, ref: BufferRef, where: str) -> None:
         """Let the bytes be `ref.value`'s from now on; they must be its buffer's now."""

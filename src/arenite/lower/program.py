@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from arenite._base.dtypes import DType
+from arenite.kernels.manifest import Argument, Role
 
 ParamValue = int | float | tuple[int, ...]
 
@@ -109,6 +111,13 @@ class Alternative:
 
 Ref = BufferRef | ConstantRef | StateRef
 """Where an argument's bytes are: in the arena, in flash, or in the states."""
+
+
+def is_result(ref: Ref | None, argument: Argument) -> TypeGuard[BufferRef | StateRef]:
+    """Whether a call's argument is something that it leaves to others."""
+    if isinstance(ref, StateRef):
+        return argument.role in (Role.STATE, Role.OUTPUT)
+    return isinstance(ref, BufferRef) and argument.role is Role.OUTPUT
 
 
 @dataclass(frozen=True)

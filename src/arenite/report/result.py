@@ -119,6 +119,7 @@ class NodeRecord:
         inputs: indices of the nodes whose results it reads.
         origin: names of the operators of the model that it stands for.
         fate: of a node of the model: what became of it, when no node of the same op stands for it; else empty.
+        reason: the slug of the remark that says why, when there is one.
     """
 
     name: str
@@ -127,6 +128,7 @@ class NodeRecord:
     inputs: tuple[int, ...]
     origin: tuple[str, ...]
     fate: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -187,17 +189,34 @@ class TrimKernel:
 
 
 @dataclass(frozen=True)
+class KeptRecord:
+    """A kernel that the firmware keeps for later models: its symbol, the op it was kept for, its bytes of code."""
+
+    symbol: str
+    op: str
+    nbytes: int | None
+
+
+@dataclass(frozen=True)
 class Trim:
     """The trimming list.
 
     Attributes:
         padding: bytes of code that no kernel accounts for, by what they are.
         full_build_nbytes: code of a build with every kernel of the target.
+        kept: kernels for later models, which no layer calls.
+        kept_nbytes: flash that they take together, with what they need.
+        selftest_nbytes: flash that the self-test takes when it is called, in no other figure.
+        tflm_arena_nbytes: estimate of the arena that TFLite-Micro wants for the model.
     """
 
     kernels: tuple[TrimKernel, ...]
     padding: Mapping[str, int]
     full_build_nbytes: int | None
+    kept: tuple[KeptRecord, ...] = ()
+    kept_nbytes: int | None = None
+    selftest_nbytes: int | None = None
+    tflm_arena_nbytes: int | None = None
     schema: int = SCHEMA
 
     def to_json(self) -> dict[str, object]:
