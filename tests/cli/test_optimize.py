@@ -1,5 +1,6 @@
 """`arenite optimize` as scripts see it: exit status, stdout, stderr, files."""
 
+import html
 import io
 import json
 import os
@@ -330,3 +331,35 @@ def test_unoptimised_imports_stay_away() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_picture_of_both_graphs(path: Path, tmp_path: Path) -> None:
+    out, page = tmp_path / "out.onnx", tmp_path / "diff.html"
+    done = call(path, "-o", out, "--diff", page)
+    assert done.returncode == 0, done.stderr
+    text = html.unescape(page.read_text(encoding="utf-8"))
+    assert "the model, 9 nodes" in text
+    assert "after the passes, 4 nodes" in text
+    assert "outputs equal the original's on 3 made-up inputs" in text
+    # Sizes that the file does not tell are inferred.
+    assert "Relu Nx3xL float32" in text
+    assert "went into Mul" in text
+
+
+@pytest.mark.shared
+def test_a_picture_of_a_tflite(shared: Path, tmp_path: Path) -> None:
+    source = shared / "models" / "tflite" / "nxp_yolo_face_detect.tflite"
+    page = tmp_path / "diff.html"
+    done = call(source, "-o", tmp_path / "out.tflite", "--check", 0, "--diff", page)
+    assert done.returncode == 0, done.stderr
+    text = page.read_text(encoding="utf-8")
+    assert "the model, 57 nodes" in text
+    assert "after the passes, 55 nodes" in text
+    assert text.count('class="fused"') == 2
+
+
+def test_a_picture_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
+    done = call(path, "-o", tmp_path / "out.onnx", "--check", 0, "--diff", tmp_path / "nowhere" / "diff.html")
+    assert done.returncode == 1
+    assert "nowhere" in done.stderr
+    assert not (tmp_path / "out.onnx").exists()

@@ -2,10 +2,7 @@
 
 import html
 import re
-import shutil
-import subprocess
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -29,6 +26,7 @@ from arenite.report.result import (
     Trim,
     TrimKernel,
 )
+from report.browser import Structure, complaints, needs_browser
 
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
 PORT = PortRecord(EVIL, (1, 4), "int8", 0.5, -3)
@@ -55,27 +53,6 @@ TRIM = Trim(
 )
 
 
-class Structure(HTMLParser):
-    """Counts elements and notices what a browser would fetch."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.fetched: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        for name, value in attrs:
-            if name in ("src", "data", "srcset") or (name == "href" and not (value or "").startswith("#")):
-                self.fetched.append(f"{tag} {name}={value}")
-
-
-def structure(text: str) -> Structure:
-    parser = Structure()
-    parser.feed(text)
-    return parser
-
-
 def test_every_figure_is_there() -> None:
     text = html.unescape(render_html(REPORT, TRIM))
     for figure in ("3,000", "2,900", "4,567", "8,765,432", "4,321", "4.32", "20,000", "112.50"):
@@ -83,7 +60,7 @@ def test_every_figure_is_there() -> None:
 
 
 def test_texts_of_the_model_are_escaped_and_nothing_is_fetched() -> None:
-    found = structure(render_html(REPORT, TRIM))
+    found = Structure(render_html(REPORT, TRIM))
     assert "img" not in found.tags
     assert found.tags.count("script") == 1
     assert found.fetched == []
@@ -122,31 +99,7 @@ def test_the_peak_is_where_the_buffers_reach_highest() -> None:
     assert peak_step(MemoryRecord(35, 35, True, 1, buffers), 3) == 2
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+@needs_browser
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_browser_shows_it_without_a_word_of_complaint(tmp_path: Path, width: int) -> None:
-    page = tmp_path / "report.html"
-    page.write_text(render_html(REPORT, TRIM), encoding="utf-8")
-    quiet = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
-    done = subprocess.run(
-        [
-            "chromium",
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            *quiet,
-            "--disable-sync",
-            "--enable-logging=stderr",
-            f"--user-data-dir={tmp_path / 'profile'}",
-            f"--window-size={width},900",
-            f"--screenshot={tmp_path / 'shot.png'}",
-            page.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert (tmp_path / "shot.png").stat().st_size > 10_000
-    complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line or "Refused" in line]
-    assert not complaints
+    assert not complaints(render_html(REPORT, TRIM), tmp_path, width)

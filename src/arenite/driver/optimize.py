@@ -3,12 +3,16 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from arenite._base.errors import UsageError
+from arenite._base.errors import DataError, UsageError
 from arenite.driver.load import load_model
 from arenite.driver.optimize_result import OptimizeOptions, OptimizeResult
 from arenite.driver.output import read_file, written_whole
 from arenite.ir.model import Model
+
+if TYPE_CHECKING:
+    from arenite.report.result import NodeRecord
 
 Tell = Callable[[str], None]
 """Is told what is being done now."""
@@ -42,8 +46,12 @@ def optimize_file(
         raise UsageError(f"-o {out}: optimize writes the format that it reads: give a name that ends in {path.suffix}")
     if path.suffix.lower() == ".onnx" and (options.keep_float16 or options.fold_channels):
         raise UsageError("--keep-fp16 and --fold-channels are for .tflite models; this one is a .onnx")
+    for other in (explain, diff):
+        if other is not None and not other.parent.is_dir():
+            raise DataError(f"cannot write {other}: the folder {other.parent} does not exist")
     step("reading the model")
     model = load_model(path)
+    before = _nodes(model) if diff is not None else ()
     if model.format == "onnx":
         result = _optimize_onnx(model, options, path, out, step)
     else:
@@ -52,7 +60,18 @@ def optimize_file(
         with written_whole(explain) as temporary:
             content = json.dumps(result.to_json(), indent=1, allow_nan=False, ensure_ascii=False)
             temporary.write_text(content + "\n", encoding="utf-8", errors="surrogatepass")
+    if diff is not None:
+        from arenite.driver.diff import write_diff  # noqa: PLC0415 - heavy
+
+        step("drawing both graphs")
+        write_diff(diff, before, result)
     return result, result.notes
+
+
+def _nodes(model: Model) -> "tuple[NodeRecord, ...]":
+    from arenite.driver.diff import model_records  # noqa: PLC0415 - heavy
+
+    return model_records(model)
 
 
 def optimize_loaded(model: Model, options: OptimizeOptions) -> OptimizeResult:

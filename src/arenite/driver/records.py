@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from arenite.driver.build import Build
 from arenite.driver.extras import Extras
-from arenite.driver.graph_records import graphs_record
+from arenite.driver.graph_records import graphs_record, node_records
 from arenite.driver.measure import LayerRun, Measurement
 from arenite.driver.tflm_arena import estimated_arena_nbytes
 from arenite.lower.program import ConstantKind, ConstantRef, KernelCall, Port
@@ -69,7 +69,7 @@ def make_report(build: Build, measured: Measurement | None, files: tuple[str, ..
         remarks=tuple(
             RemarkRecord(r.kind.value, r.pass_name, r.reason.slug, r.subject, r.text, r.origin) for r in build.remarks
         ),
-        graphs=graphs_record(build),
+        graphs=graphs_record(node_records(build.model.graph), node_records(build.graph), build.remarks),
     )
 
 

@@ -4,7 +4,7 @@ import base64
 import hashlib
 from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from arenite.report.graph_view import graphs_svg
@@ -17,30 +17,38 @@ CLOCK_HZ = 80_000_000
 
 def render_html(report: Report, trim: Trim) -> str:
     """The report as HTML. Every text of the model is escaped; the content policy allows our own script alone."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["count"] = _count
-    environment.filters["share"] = _share
-    environment.filters["short"] = _short
-    assets = files("arenite.report") / "assets"
-    style = (assets / "report.css").read_text(encoding="utf-8")
-    script = (assets / "report.js").read_text(encoding="utf-8")
-    template = environment.from_string((assets / "report.html.j2").read_text(encoding="utf-8"))
     layers = tuple(layer.name for layer in report.layers)
-    graphs = graphs_svg(report.graphs)
-    return template.render(
+    return render_page(
+        "report.html.j2",
         report=report,
         trim=trim,
-        style=Markup(style),
-        script=Markup(script),
-        style_hash=_policy_hash(style),
-        script_hash=_policy_hash(script),
         memory_map=Markup(memory_map_svg(report.memory, layers)),
-        graphs=None if graphs is None else Markup(graphs),
+        graphs=Markup(graphs_svg(report.graphs)),
         peak=peak_step(report.memory, len(layers)),
         clock_mhz=CLOCK_HZ // 1_000_000,
         latency_ms=_latency_ms(report),
         most_instructions=max((layer.instructions or 0 for layer in report.layers), default=0),
     )
+
+
+def render_page(template: str, **content: object) -> str:
+    """A page made of a template of ours: style and script inside, their hashes in its policy."""
+    environment = Environment(
+        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(count=_count, share=_share, short=_short, op=_op, cut=_cut)
+    style, script = _asset("report.css"), _asset("report.js")
+    return environment.get_template(template).render(
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_policy_hash(style),
+        script_hash=_policy_hash(script),
+        **content,
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("arenite.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _policy_hash(text: str) -> str:
@@ -69,3 +77,12 @@ def _short(name: str, limit: int = 34) -> str:
     """A name to read at a glance: converters join the names of all operators that they fused. The whole is a title."""
     first = name.partition(";")[0]
     return first if len(first) <= limit else "…" + first[1 - limit :]
+
+
+def _op(name: str) -> str:
+    """An operator as its own format calls it."""
+    return name.removeprefix("onnx.")
+
+
+def _cut(text: str, limit: int = 400) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -24,14 +24,17 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-const search = document.getElementById("remark-search");
-search.addEventListener("input", () => {
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  let shown = 0;
-  for (const row of document.getElementById("remark-table").tBodies[0].rows) {
-    const text = row.textContent.toLowerCase();
-    row.hidden = !words.every((word) => text.includes(word));
-    shown += row.hidden ? 0 : 1;
-  }
-  document.getElementById("remark-count").textContent = `${shown} remarks`;
-});
+for (const search of document.querySelectorAll("input[data-table]")) {
+  const rows = [...document.getElementById(search.dataset.table).tBodies[0].rows];
+  const status = search.closest("p").querySelector("[role=status]");
+  search.addEventListener("input", () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += row.hidden ? 0 : 1;
+    }
+    status.textContent = `${shown} ${status.dataset.noun}`;
+  });
+}
