@@ -6,12 +6,16 @@ BIN := $(VENV)/bin
 SEED ?= 1
 C_FILES = $(shell git ls-files '*.c' '*.h')
 
-.PHONY: help demo test test-all check format docs clean
+# Of `make mutate`: the files whose preconditions are taken away.
+FILES ?= $(wildcard src/arenite/passes/*.py)
+
+.PHONY: help demo test test-all mutate check format docs clean
 
 help:
 	@echo "make demo      compile the digits example for Cortex-M4 and run it on the emulated core"
 	@echo "make test      the tests, under 5 minutes"
 	@echo "make test-all  every test, with more examples (what CI runs)"
+	@echo "make mutate    which test notices when a precondition goes: make mutate FILES=src/arenite/passes/dce.py"
 	@echo "make check     types, style, C warnings"
 	@echo "make docs      regenerate docs/ops.md and docs/remarks.md"
 
@@ -37,6 +41,9 @@ test: $(VENV)/dev.stamp
 
 test-all: $(VENV)/dev.stamp
 	ARENITE_PROFILE=ci $(BIN)/python -m pytest -m '' -n 2 --dist loadfile --hypothesis-seed=$(SEED)
+
+mutate: $(VENV)/dev.stamp
+	PYTHONPATH=tests $(BIN)/python -m mutation $(FILES)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
