@@ -9,10 +9,13 @@ import pytest
 from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
+from arenite.ir.content import content_hash
 from arenite.ir.graph import Array, Graph
 from arenite.ir.types import Quantization, TensorType
+from arenite.passes import cse
 from arenite.passes.cse import CommonSubexpressions
 from ir.support import REGISTRY, ScaleAttrs, f32
+from passes.onnx.optimizing import model_of, optimized, reals
 from passes.support import ops, verdicts
 
 
@@ -185,3 +188,79 @@ def _context() -> Any:
     from arenite.passes.base import Context
 
     return Context(REGISTRY)
+
+
+def test_precondition_constants_are_no_state() -> None:
+    b = GraphBuilder()
+    states = [b.variable(name, f32(2)) for name in "ab"]
+    for state in states:
+        state.constant = np.zeros(2, np.float32)
+    x = b.input("x", f32(2))
+    results = [b.node("t.accumulate", [state, x], [f32(2)], name=f"n_{state.name}").result for state in states]
+    graph = b.output(*results)
+    assert run(graph) == {}
+    assert [node.operand(0) for node in graph.nodes] == states
+
+
+def test_precondition_constant_is_not_what_a_nested_graph_gives() -> None:
+    b = GraphBuilder()
+    x, c = b.input("x", f32(2)), b.constant("c", np.ones(2, np.float32))
+    inner = GraphBuilder("inner")
+    inner.output(inner.constant("given", np.ones(2, np.float32)))
+    outer = b.node("t.sum", [x, c], [f32(2)], name="y", regions=[inner.graph])
+    assert CommonSubexpressions().run(b.output(outer.result), _context()).remarks == ()
+    assert [value.name for value in inner.graph.outputs] == ["given"]
+
+
+def test_constants_that_nothing_looks_like_are_not_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[Array] = []
+
+    def watched(array: Array) -> str:
+        hashed.append(array)
+        return content_hash(array)
+
+    monkeypatch.setattr(cse, "content_hash", watched)
+    one, same, other = (np.array(v, np.int8) for v in ([1, 2], [1, 2], [3, 4]))
+    assert merge_constants(constants(one, other)) == 2
+    assert hashed == []
+    assert merge_constants(constants(one, same, other, quantizations=[None] * 3)) == 2
+    assert [array.tolist() for array in hashed] == [[1, 2], [1, 2]]
+
+
+def test_onnx_declarations_of_results_do_not_matter() -> None:
+    text = """g (float[N] x) => (float[M] y) <float[M] one> {
+        one = Neg (x)
+        other = Neg (x)
+        y = Add (one, other)
+    }"""
+    found = optimized(model_of(text), {"x": reals(3)}, passes=[CommonSubexpressions()])
+    assert found.ops == ["Neg", "Add"]
+    assert found.reasons("other") == ["same-node"]
+
+
+def test_precondition_as_many_results() -> None:
+    """A Split of ONNX without sizes splits into as many as it has results."""
+    text = """g (float[6] x) => (float[2] y, float[3] z) {
+        a, b, y = Split (x)
+        z, d = Split (x)
+    }"""
+    found = optimized(model_of(text), {"x": reals(6)}, passes=[CommonSubexpressions()])
+    assert found.ops == ["Split", "Split"]
+
+
+def test_precondition_no_nested_graphs_even_pure_ones() -> None:
+    """The key of a node says nothing of its nested graphs."""
+    text = """g (bool c, float[2] x) => (float[2] y) {
+        one = If (c) <
+            then_branch = t () => (float[2] p) { p = Exp (x) },
+            else_branch = e () => (float[2] q) { q = Neg (x) }
+        >
+        other = If (c) <
+            then_branch = u () => (float[2] r) { r = Abs (x) },
+            else_branch = f () => (float[2] s) { s = Sin (x) }
+        >
+        y = Sub (one, other)
+    }"""
+    feeds = ({"c": np.array(flag), "x": reals(2)} for flag in (True, False))
+    found = optimized(model_of(text), *feeds, passes=[CommonSubexpressions()])
+    assert found.reasons("other") == ["not-repeatable"]

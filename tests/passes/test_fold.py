@@ -301,3 +301,53 @@ def test_float16_may_be_kept(keep: bool, half: bool) -> None:
     graph = b.output(b.node("dequantize", [stored], [TensorType(DType.FLOAT32, (4,))], name="it").result)
     found = verdicts(Fold(keep_float16=keep), graph, core_registry())
     assert found["it"] == ["missed keeps-float16" if keep and half else "passed folded"]
+
+
+def test_float16_of_other_ops_folds_though_float16_is_kept() -> None:
+    b = GraphBuilder()
+    half = TensorType(DType.FLOAT16, (2,))
+    graph = b.output(b.node("t.neg", [b.constant("c", np.ones(2, np.float16))], [half], name="y").result)
+    assert verdict(graph, Fold(keep_float16=True)) == "passed folded"
+
+
+def test_affordable_counts_no_operands_as_freed_that_are_computed() -> None:
+    """A node that looks at types alone does not free what it looks at."""
+    shape = op(
+        "t.types",
+        ["x"],
+        lambda call, o: (np.zeros(100, np.float32),),
+        traits=frozenset({Trait.PURE, Trait.DETERMINISTIC, Trait.OF_TYPES}),
+        infer=lambda call: (f32(100),),
+    )
+    b = GraphBuilder()
+    graph = b.output(b.node("t.types", [b.input("x", f32(100))], [f32(100)], name="y").result)
+    assert verdict(graph, Fold(max_nbytes=399), REGISTRY.extended_with([shape])) == "missed too-large"
+
+
+def test_precondition_stable_in_every_result() -> None:
+    """The element that is named is that of the first result which has one."""
+
+    def apart(call: object, operands: Any) -> tuple[Array, ...]:
+        return np.ones(2, np.float32), np.array([1, np.nan], np.float32)
+
+    registry = REGISTRY.extended_with([dataclasses.replace(REGISTRY["t.split"], name="t.apart", evaluate_float=apart)])
+    b = GraphBuilder()
+    graph = b.output(*b.node("t.apart", [constant(b, 1, 2, 3, 4)], [f32(2), f32(2)], name="y").results)
+    (remark,) = Fold().run(graph, _context(registry)).remarks
+    assert (remark.reason.slug, remark.arguments["element"]) == ("not-stable", [1])
+
+
+def test_precondition_stable_complex_numbers() -> None:
+    b = GraphBuilder()
+    zero = b.constant("zero", np.zeros(2, np.complex64))
+    graph = b.output(b.node("t.div", [zero, zero], [TensorType(DType.COMPLEX64, (2,))], name="y").result)
+    (remark,) = Fold().run(graph, _context()).remarks
+    assert remark.reason.slug == "not-stable"
+
+
+def test_strings_fold() -> None:
+    b = GraphBuilder()
+    text = b.constant("text", np.array([b"a", b"b"], object))
+    graph = b.output(b.node("t.view", [text], [text.type], name="y").result)
+    (remark,) = Fold().run(graph, _context()).remarks
+    assert remark.reason.slug == "folded"

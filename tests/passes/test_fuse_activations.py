@@ -15,7 +15,7 @@ from arenite.ir.attrs import Activation, Attrs, Padding
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph, Node
 from arenite.ir.model import Model
-from arenite.ir.opdef import NotApplicable, OpDef
+from arenite.ir.opdef import NotApplicable, OpDef, Trait
 from arenite.ir.pattern import STRUCTURE_REASONS
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
@@ -195,12 +195,37 @@ def test_precondition_same_type() -> None:
         assert len(g) == 2
 
 
-def test_precondition_both_quantized_or_none() -> None:
+@pytest.mark.parametrize("place", [0, 1])
+def test_precondition_both_quantized_or_none(place: int) -> None:
     g = graph(before=q8())
-    node, _ = g.nodes
-    node.result.type = TensorType(DType.INT8, SHAPE)
+    list(g.nodes)[place].result.type = TensorType(DType.INT8, SHAPE)
     (remark,) = FuseActivations().run(g, Context(REGISTRY)).remarks
     assert remark.reason.slug == "scales-differ"
+    assert "floats" in remark.text
+
+
+def test_precondition_scales_of_the_same_axis() -> None:
+    g = graph(before=q8(shape=(1, 4, 2, 2)))
+    for axis, node in enumerate(g.nodes, 2):
+        node.result.type = TensorType(DType.INT8, (1, 4, 2, 2), Quantization((0.5, 0.25), (0, 0), axis))
+    (remark,) = FuseActivations().run(g, Context(REGISTRY)).remarks
+    assert remark.reason.slug == "scales-differ"
+
+
+def test_precondition_is_an_activation_by_its_definition() -> None:
+    """A name alone is not enough: what an added op of that name does is not known."""
+    relu = dataclasses.replace(REGISTRY["relu"], traits=REGISTRY["relu"].traits - {Trait.ACTIVATION})
+    registry = type(REGISTRY)([relu if d.name == "relu" else d for d in REGISTRY.values()])
+    g = graph()
+    assert FuseActivations().run(g, Context(registry)).candidates == 0
+    assert len(g) == 2
+
+
+def test_precondition_is_an_activation_that_can_be_fused() -> None:
+    added = dataclasses.replace(REGISTRY["relu"], name="own_clamp")
+    g = graph(relu="own_clamp")
+    assert FuseActivations().run(g, Context(REGISTRY.extended_with([added]))).candidates == 0
+    assert len(g) == 2
 
 
 @pytest.mark.parametrize(
@@ -270,6 +295,10 @@ def test_the_fused_value_is_called_as_the_activations_result_was() -> None:
     g.outputs = [end.result]
     assert verdict(g) == "passed fused"
     assert [value.name for value in end.operands if value is not None] == ["act"]
+
+
+def test_every_clamp_is_an_op_that_clamps() -> None:
+    assert all(Trait.ACTIVATION in REGISTRY[op].traits for op in CLAMPS)
 
 
 def test_every_fusable_op_has_an_activation() -> None:

@@ -166,6 +166,32 @@ def test_padv2_of_floats_pads_with_zero() -> None:
     assert said(replace(floats, value=1.0).graph()) == "missed not-zero"
 
 
+def test_another_element_type() -> None:
+    graph = Padded(quantization=None, padded=None).graph()
+    pad = next(iter(graph.nodes))
+    pad.result.type = replace(pad.result.type, dtype=DType.FLOAT16)
+    (remark,) = FusePads().run(graph, Context(REGISTRY)).remarks
+    assert remark.reason.slug == "zero-points-differ"
+
+
+@pytest.mark.parametrize("amounts", [((0, 0), (1, 1), (1, 1)), ((0, 0), (1, 1), (1, 1), (0, 0), (0, 0))])
+def test_only_images_have_height_and_width(amounts: Any) -> None:
+    b = GraphBuilder()
+    padded = Padded(amounts=amounts)
+    x = b.input("x", TensorType(DType.INT8, (2,) * len(amounts), Q))
+    assert said(b.output(padded.read(b, padded.pad(b, x), "relu"))) == "missed not-spatial"
+
+
+def test_rows_that_are_cut_off_are_no_padding() -> None:
+    """Negative amounts, which ONNX has, would make windows begin later."""
+    graph = Padded(size=9).graph()
+    pad = next(iter(graph.nodes))
+    cut = np.array(BORDER, np.int32) * [[1], [-1], [1], [1]]
+    graph._set_operand(pad, 1, Value("cut", pad.operand(1).type, constant=cut))
+    (remark,) = FusePads().run(graph, Context(REGISTRY)).remarks
+    assert remark.reason.slug == "not-spatial"
+
+
 def test_an_output_stays() -> None:
     assert said(Padded().graph(output=True)) == "missed intermediate-is-output"
 
@@ -236,6 +262,26 @@ def test_infinite_weights_see_zeros(bad: float) -> None:
     assert remark.reason.slug == "unfit-filter"
 
 
+def test_weights_beside_floats_that_are_integers() -> None:
+    """The scale of a hybrid layer's data comes from all of its elements: what is padded must stay one of them."""
+    graph = Padded(quantization=None, padded=None).graph()
+    conv = list(graph.nodes)[1]
+    type_ = TensorType(DType.INT8, (3, 3, 3, 2), Quantization.per_tensor(0.5))
+    graph._set_operand(conv, 1, Value("w8", type_, constant=np.ones((3, 3, 3, 2), np.int8)))
+    (remark,) = FusePads().run(graph, Context(REGISTRY)).remarks
+    assert remark.reason.slug == "unfit-filter"
+
+
+def test_weights_that_are_computed() -> None:
+    graph = Padded(quantization=None, padded=None).graph()
+    conv = list(graph.nodes)[1]
+    given = Value("given", conv.operand(1).type)
+    graph.inputs.append(given)
+    graph._set_operand(conv, 1, given)
+    (remark,) = FusePads().run(graph, Context(REGISTRY)).remarks
+    assert remark.reason.slug == "unfit-filter"
+
+
 def test_whole_windows_of_padding() -> None:
     graph = Padded(amounts=((0, 0), (3, 0), (0, 0), (0, 0))).graph()
     assert said(graph) == "missed too-wide"
@@ -267,8 +313,10 @@ def test_zeros_are_the_least_after_a_relu(activation: Activation, quantization: 
     assert said(graph) == ("passed fused" if clamps else "missed not-least")
 
 
-def test_an_average_counts_the_zeros() -> None:
-    assert said(Padded("average_pool2d").graph()) == "missed padding-counts"
+@pytest.mark.parametrize("rows", [(1, 1), (1, 0), (0, 1)])
+def test_an_average_counts_the_zeros(rows: tuple[int, int]) -> None:
+    graph = Padded("average_pool2d", ((0, 0), rows, (0, 0), (0, 0))).graph()
+    assert said(graph) == "missed padding-counts"
 
 
 @pytest.mark.parametrize("op", ["average_pool2d", "max_pool2d"])
@@ -291,3 +339,11 @@ def test_what_moves_elements_keeps_their_bounds(scale: float) -> None:
     assert least_element(x) == -128
     assert least_element(b.constant("c", np.array([3, -7], np.int8), Q)) == -7
     assert least_element(b.input("f", TensorType(DType.FLOAT32, (4,)))) == -np.inf
+
+
+def test_what_a_variable_holds_at_first_bounds_nothing() -> None:
+    b = GraphBuilder()
+    state = b.variable("state", TensorType(DType.INT8, (2,), Q))
+    state.constant = np.array([3, 4], np.int8)
+    assert least_element(state) == -128
+    assert least_element(b.constant("none", np.zeros(0, np.int8), Q)) == -128

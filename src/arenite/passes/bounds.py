@@ -17,7 +17,7 @@ def least_element(value: Value) -> float:
         if source.type.quantization != value.type.quantization:
             break
         value, node = source, source.producer
-    if value.is_constant and value.constant is not None and value.constant.size:
+    if value.is_constant and value.type.nelem:
         return float(np.asarray(value.constant).min())
     if node is not None and (node.op in _FROM_ZERO or _clamps(node)):
         quantization = value.type.quantization

@@ -24,6 +24,9 @@ BOTH_OUTPUTS = Reason(
 NOT_REPEATABLE = Reason(
     "not-repeatable", "{subject} looks like '{other}', but {op} is not pure and deterministic, or works on state"
 )
+RAISES_PEAK = Reason(
+    "raises-peak", "{subject} computes what '{other}' does, but to keep that until here takes more memory at the peak"
+)
 
 _SAMPLES = 8
 
@@ -33,18 +36,29 @@ class CommonSubexpressions(Pass):
     """Merges nodes with the same op, attributes, operands and types, and constants with the same type and bits.
 
     Candidates are the nodes and constants that look like an earlier one.
+
+    Attributes:
+        kept: names of nodes that stay, since it costs less memory to compute them again.
     """
+
+    kept: frozenset[str] = frozenset()
 
     name: ClassVar[str] = "cse"
     summary: ClassVar[str] = "Lets one of several equal nodes or constants stand for all."
-    reasons: ClassVar[tuple[Reason, ...]] = (SAME_NODE, SAME_CONSTANT, BOTH_OUTPUTS, NOT_REPEATABLE)
+    reasons: ClassVar[tuple[Reason, ...]] = (
+        SAME_NODE,
+        SAME_CONSTANT,
+        BOTH_OUTPUTS,
+        NOT_REPEATABLE,
+        RAISES_PEAK,
+    )
 
     def apply(self, work: Work) -> None:
         _merge_constants(work)
-        _merge_within(work, [])
+        _merge_within(work, [], self.kept)
 
 
-def _merge_within(work: Work, outer: list[dict[Hashable, Node]]) -> None:
+def _merge_within(work: Work, outer: list[dict[Hashable, Node]], kept: frozenset[str]) -> None:
     """Merge the nodes of a graph with earlier ones, and with those of the graphs around it."""
     own: dict[Hashable, Node] = {}
     scopes = [*outer, own]
@@ -54,10 +68,9 @@ def _merge_within(work: Work, outer: list[dict[Hashable, Node]]) -> None:
         if twin is None:
             own[key] = node
         else:
-            _merge_nodes(node, twin, work)
-        if node.graph is not None:
-            for region in node.regions:
-                _merge_within(work.nested(region), scopes)
+            _merge_nodes(node, twin, work, kept)
+        for region in node.regions:
+            _merge_within(work.nested(region), scopes, kept)
 
 
 def _constants(graph: Graph) -> Iterator[Value]:
@@ -72,7 +85,7 @@ def _merge_constants(work: Work) -> None:
     for value in dict.fromkeys(_constants(work.graph)):
         # What a nested graph gives must be its own; read elsewhere too, it would have to be copied there.
         given = any(graph is not work.graph for graph in value.output_of)
-        if not value.is_variable and not given:
+        if not given:
             by_type.setdefault(value.type, []).append(value)
     for values in by_type.values():
         first: dict[str, Value] = {}
@@ -118,15 +131,15 @@ def _key(node: Node, work: Work) -> Hashable:
     return node.op, tuple(operands), attrs_text(node.attrs), declared, len(node.results)
 
 
-def _merge_nodes(node: Node, twin: Node, work: Work) -> None:
+def _merge_nodes(node: Node, twin: Node, work: Work, kept: frozenset[str]) -> None:
     candidate = work.consider(node)
-    definition = work.registry.get(node.op)
     stateful = any(value.is_variable for value in node.present_operands)
-    changes = definition is None or stateful or why_impure(node, work.registry) is not None
-    if changes or node.regions or not node.results:
+    if stateful or node.regions or why_impure(node, work.registry) is not None:
         candidate.missed(NOT_REPEATABLE, other=twin.name, op=node.op)
     elif not all(map(work.rewriter.may_replace, node.results, twin.results)):
         candidate.missed(BOTH_OUTPUTS, other=twin.name)
+    elif node.name in kept:
+        candidate.missed(RAISES_PEAK, other=twin.name)
     else:
         work.rewriter.replace(node, twin.results, carry_to=[twin])
         candidate.passed(SAME_NODE, other=twin.name)

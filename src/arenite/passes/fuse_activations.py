@@ -48,11 +48,8 @@ def _same_scale(match: Match) -> bool | Mapping[str, object]:
 
 
 def _same_zero_point(match: Match) -> bool | Mapping[str, object]:
-    before, after = _types(match)
-    one, other = before.quantization, after.quantization
-    if one is None or other is None:
-        return True
-    return one.zero_points == other.zero_points or {"before": one.zero_points, "after": other.zero_points}
+    before, after = (None if t.quantization is None else t.quantization.zero_points for t in _types(match))
+    return before == after or {"before": before, "after": after}
 
 
 def _mergeable(match: Match) -> bool | Mapping[str, object]:

@@ -114,7 +114,7 @@ def _margins(node: Node) -> Margins | Mismatch:
     source, result, amounts = node.operand(0), node.result, node.operand(1)
     if result.output_of:
         return Mismatch(INTERMEDIATE_IS_OUTPUT, {"value": result.name})
-    if not all(value.is_constant for value in node.operands[1:] if value is not None):
+    if not all(value.is_constant for value in node.present_operands[1:]):
         return Mismatch(AMOUNTS_UNKNOWN)
     if (source.type.dtype, source.type.quantization) != (result.type.dtype, result.type.quantization):
         return Mismatch(ZERO_POINTS_DIFFER, {"before": source.type, "after": result.type})
