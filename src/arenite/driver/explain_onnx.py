@@ -1,0 +1,147 @@
+"""`explain` on .onnx files: what became of each node when the model is optimised, and why."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+from arenite._base.errors import UsageError
+from arenite._base.remarks import Remark, RemarkKind
+from arenite.driver.graph_records import graphs_record, node_records
+from arenite.driver.load import load_model
+from arenite.driver.optimize_onnx import optimize_onnx
+from arenite.driver.optimize_result import OptimizeOptions
+from arenite.ir.graph import Array
+from arenite.passes.onnx.presets import onnx_passes
+from arenite.report.result import GraphsRecord, NodeRecord
+
+_LONG = 48
+"""Names longer than this are cut at their beginning, where exporters write every scope."""
+
+
+@dataclass(frozen=True)
+class OnnxExplanation:
+    """Verdicts, and what became of the nodes that were asked for.
+
+    Attributes:
+        node: the one that was asked for; None: all.
+        remarks: verdicts on it.
+        graphs: the model before and after.
+    """
+
+    node: str | None
+    remarks: tuple[Remark, ...]
+    graphs: GraphsRecord = field(repr=False)
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "nodes": [
+                {"name": n.name, "op": _op(n), "fate": n.fate or None}
+                for n in self.graphs.before
+                if self.node in (None, n.name)
+            ],
+            "remarks": [remark.to_json() for remark in self.remarks],
+        }
+
+    def to_text(self) -> str:
+        lines = self._of_all() if self.node is None else self._of_one(self.node)
+        return "\n".join(lines)
+
+    def _of_all(self) -> Iterator[str]:
+        """How often each pass said what, and one example of each."""
+        yield f"{len(self.graphs.before):,} nodes became {len(self.graphs.after):,}"
+        groups: dict[tuple[RemarkKind, str, str], list[Remark]] = {}
+        for remark in self.remarks:
+            groups.setdefault((remark.kind, remark.pass_name, remark.reason.slug), []).append(remark)
+        order = list(RemarkKind)
+        for (kind, pass_name, slug), said in sorted(groups.items(), key=lambda g: (order.index(g[0][0]), -len(g[1]))):
+            example = "" if len(said) == 1 else "for instance "
+            yield f"{kind.value:8} {len(said):5,} x {pass_name} ({slug}): {example}{_text(said[0])}"
+        yield "--node NAME tells of one node, --pass NAME of one pass"
+
+    def _of_one(self, name: str) -> Iterator[str]:
+        node = next((each for each in self.graphs.before if each.name == name), None)
+        heir = next((each for each in self.graphs.after if each.name == name), None)
+        if node is not None:
+            yield f"{_op(node)} '{_short(name)}' {self._fate(node)}"
+        elif heir is not None:
+            yield f"{_op(heir)} '{_short(name)}' was made of {_listed(heir.origin)}"
+        order = list(RemarkKind)
+        for remark in sorted(self.remarks, key=lambda r: order.index(r.kind)):
+            yield f"  {remark.kind.value:8} {remark.pass_name} ({remark.reason.slug}): {_text(remark)}"
+
+    def _fate(self, node: NodeRecord) -> str:
+        heirs = [each for each in self.graphs.after if node.name in each.origin]
+        if not heirs:
+            return "is gone"
+        if node.fate:
+            return f"went into {_op(heirs[0])} '{_short(heirs[0].name)}'"
+        others = [origin for origin in heirs[0].origin if origin != node.name]
+        return f"stays, and stands for {_listed(others)} too" if others else "stays as it is"
+
+
+def explain_onnx_file(
+    path: Path,
+    *,
+    node: str | None,
+    pass_name: str | None,
+    input_shapes: Mapping[str, tuple[int, ...]],
+    pins: Mapping[str, Array],
+) -> OnnxExplanation:
+    """Optimise a model without running it or writing the result, and tell what was said of a node, a pass, or all.
+
+    Raises:
+        ModelError: the file is damaged.
+        UsageError: no such node or pass; the nearest names are suggested.
+        DataError: a shape or a value does not fit its input.
+    """
+    passes = [each.name for each in onnx_passes()]
+    if pass_name is not None and pass_name not in passes:
+        raise UsageError(f"no pass of .onnx models is called '{pass_name}'{_nearest(pass_name, passes)}")
+    model = load_model(path)
+    before = node_records(model.graph)
+    options = OptimizeOptions(input_shapes=input_shapes, pins=pins, check=0)
+    result = optimize_onnx(model, options, source=None, reproducer=Path())
+    graphs = graphs_record(before, node_records(model.graph), result.remarks)
+    known = [n.name for n in (*graphs.before, *graphs.after)]
+    if node is not None and node not in known:
+        raise UsageError(f"no node is called '{node}'{_nearest(node, known)}")
+    said = [remark for remark in result.remarks if pass_name in (None, remark.pass_name)]
+    return OnnxExplanation(node, _about(said, node), graphs)
+
+
+def _about(remarks: Sequence[Remark], node: str | None) -> tuple[Remark, ...]:
+    """What is said of a node by name; if that is not what changed it, what was done to those that stand for it, too."""
+    if node is None:
+        return tuple(remarks)
+    changed = any(r.kind is RemarkKind.PASSED and r.subject == node for r in remarks)
+    return tuple(
+        r for r in remarks if r.subject == node or (r.kind is RemarkKind.PASSED and node in r.origin and not changed)
+    )
+
+
+def _op(node: NodeRecord) -> str:
+    return node.op.removeprefix("onnx.")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONG else f"…{name[1 - _LONG :]}"
+
+
+def _listed(names: "list[str] | tuple[str, ...]") -> str:
+    shown = [f"'{_short(name)}'" for name in names[:3]]
+    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _text(remark: Remark) -> str:
+    """The sentence, with long names cut."""
+    arguments = {
+        key: _short(value) if isinstance(value, str) and " " not in value else value
+        for key, value in remark.arguments.items()
+    }
+    return remark.reason.text({"subject": _short(remark.subject), **arguments})
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    near = get_close_matches(word, known, n=3)
+    return f"; did you mean {', '.join(near)}?" if near else ""
