@@ -10,7 +10,7 @@ from arenite._base.dtypes import DType
 from arenite.ir.attrs import Activation
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph, Node
-from arenite.ir.opdef import Registry
+from arenite.ir.opdef import Registry, Trait
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
@@ -101,6 +101,14 @@ def test_precondition_view_keeps_its_quantization() -> None:
     assert outer.operand(0) is inner.result
 
 
+def test_precondition_view_keeps_its_element_type() -> None:
+    b = GraphBuilder()
+    inner = b.node("t.view", [b.input("x", F)], [dataclasses.replace(F, dtype=DType.INT32)], name="inner")
+    outer = reshape(b, inner.result, (6,), "outer")
+    Canonicalize().run(b.output(outer.result), Context(TINY.extended_with([REGISTRY["reshape"]])))
+    assert outer.operand(0) is inner.result
+
+
 def test_precondition_output_keeps_its_name() -> None:
     b = GraphBuilder()
     graph = b.output(reshape(b, b.input("x", F), (2, 3), "it").result)
@@ -163,6 +171,21 @@ def test_precondition_activations_do_not_rescale(types: tuple[TensorType, ...]) 
     assert outer.operand(0).name == "inner"
 
 
+def test_precondition_activations_are_by_their_definitions() -> None:
+    """A name alone is not enough, and neither is a trait of an op whose bounds are not known."""
+    relu = REGISTRY["relu"]
+    nameless = dataclasses.replace(relu, traits=relu.traits - {Trait.ACTIVATION})
+    registry = Registry([nameless if d.name == "relu" else d for d in REGISTRY.values()])
+    assert Canonicalize().run(activations("relu", "relu"), Context(registry)).candidates == 0
+    registry = REGISTRY.extended_with([dataclasses.replace(relu, name="own_clamp")])
+    assert Canonicalize().run(activations("own_clamp", "own_clamp"), Context(registry)).candidates == 0
+
+
+def test_ops_that_are_not_known_are_left_alone() -> None:
+    graph = activations("tflite.RELU", "tflite.RELU")
+    assert Canonicalize().run(graph, Context(REGISTRY)).candidates == 0
+
+
 def test_precondition_activation_reads_an_activation() -> None:
     b = GraphBuilder()
     graph = b.output(b.node("relu", [b.input("x", F)], [F], name="it").result)
@@ -193,6 +216,10 @@ def test_precondition_pad_adds_nothing() -> None:
 
 def test_precondition_paddings_are_constant() -> None:
     graph = pad(None)
+    (remark,) = Canonicalize().run(graph, Context(REGISTRY)).remarks
+    assert remark.reason.slug == "paddings-unknown"
+    graph.inputs[1].constant = np.zeros((2, 2), np.int32)
+    graph.inputs[1].is_variable = True
     (remark,) = Canonicalize().run(graph, Context(REGISTRY)).remarks
     assert remark.reason.slug == "paddings-unknown"
 

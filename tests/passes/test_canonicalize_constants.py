@@ -55,6 +55,23 @@ def test_a_view_of_a_view_that_changes_the_type_stays() -> None:
     assert "squeeze" in ops(graph)
 
 
+@pytest.mark.parametrize("other", [TensorType(DType.UINT8, (6,), Q), TensorType(DType.INT8, ("n",), Q)])
+def test_a_view_of_a_view_with_another_element_type_or_no_known_shape_stays(other: TensorType) -> None:
+    b = GraphBuilder()
+    middle = b.node("reshape", [b.input("x", q8(6))], [q8(1, 6)], ReshapeAttrs((1, 6)), name="first").result
+    graph = b.output(relu(b, b.node("squeeze", [middle], [other], SqueezeAttrs((0,)), name="view").result))
+    remarks = Canonicalize().run(graph, Context(REGISTRY)).remarks
+    assert "changes-type" in [remark.reason.slug for remark in remarks if remark.subject == "view"]
+    assert "squeeze" in ops(graph)
+
+
+def test_a_view_of_an_input_stays() -> None:
+    b = GraphBuilder()
+    view = b.node("squeeze", [b.input("x", q8(1, 6))], [q8(6)], SqueezeAttrs((0,)), name="view")
+    graph = b.output(relu(b, view.result))
+    assert "missed not-of-view" in verdicts(Canonicalize(), graph, REGISTRY)["view"]
+
+
 def test_a_view_of_something_else_stays() -> None:
     b = GraphBuilder()
     x = relu(b, b.input("x", q8(1, 6)))
@@ -126,3 +143,29 @@ def test_variables_and_ops_on_whole_tensors_keep_theirs() -> None:
     attrs = REGISTRY["concatenation"].attrs()
     graph = b.output(b.node("concatenation", many, [q8(4, 3)], attrs, name="it").result)
     assert "passed one-element" not in verdicts(Canonicalize(), graph, REGISTRY)["it"]
+
+
+def test_strings_that_are_the_same_stay() -> None:
+    b = GraphBuilder()
+    text = b.constant("text", np.array([b"a", b"a"], object))
+    graph = b.output(b.node("add", [text, b.input("x", text.type)], [text.type], ArithmeticAttrs(), name="it").result)
+    assert not Canonicalize().run(graph, Context(REGISTRY)).changed
+
+
+def test_a_splat_that_takes_no_memory_is_not_written_out() -> None:
+    size = 1 << 46
+    b = GraphBuilder()
+    x = b.input("x", TensorType(DType.INT8, (size,), Q))
+    c = b.constant("c", np.broadcast_to(np.int8(7), (size,)), Q)
+    graph = b.output(b.node("add", [x, c], [x.type], ArithmeticAttrs(), name="it").result)
+    assert Canonicalize().run(graph, Context(REGISTRY)).changed
+    assert next(iter(graph.nodes)).operand(1).type.dims == (1,)
+
+
+def test_ops_on_three_operands_keep_theirs() -> None:
+    for absent in (False, True):
+        b = GraphBuilder()
+        x, c = b.input("x", q8(2, 3)), b.constant("c", np.full((2, 3), 7, np.int8), Q)
+        operands = [x, None if absent else b.input("y", q8(2, 3)), c]
+        graph = b.output(b.node("add", operands, [x.type], ArithmeticAttrs(), name="it").result)
+        assert not Canonicalize().run(graph, Context(REGISTRY)).changed

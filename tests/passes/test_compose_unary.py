@@ -1,5 +1,6 @@
 """Composing functions of one byte: each precondition has a test that fails when it is taken away."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from arenite.ir.builder import GraphBuilder
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
+from arenite.ir.opdef import Trait
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.arithmetic import ArithmeticAttrs
@@ -148,6 +150,70 @@ def test_rescaling_what_is_no_function_of_a_byte() -> None:
 def test_one_op_is_no_chain() -> None:
     b = GraphBuilder()
     graph = b.output(b.node("quantize", [b.input("x", q8())], [q8(0.25)], Attrs(), name="n0").result)
+    assert verdicts(ComposeUnary(), graph, REGISTRY) == {}
+
+
+def test_precondition_one_operand_each() -> None:
+    b = GraphBuilder()
+    x = b.input("x", q8())
+    half = b.node("quantize", [x], [q8(0.25)], Attrs(), name="n0").result
+    graph = b.output(b.node("add", [half, half], [q8()], ArithmeticAttrs(), name="n1").result)
+    assert verdicts(ComposeUnary(), graph, REGISTRY) == {}
+
+
+def test_rescaling_floats_or_clamping_bytes_that_are_computed_is_no_loss() -> None:
+    b = GraphBuilder()
+    x = b.input("x", F)
+    real = b.node("add", [x, x], [F], ArithmeticAttrs(), name="start").result
+    graph = b.output(b.node("quantize", [real], [q8()], Attrs(), name="n0").result)
+    assert verdicts(ComposeUnary(), graph, REGISTRY) == {}
+    assert verdicts(ComposeUnary(), chain(q8(), ("relu", q8())), REGISTRY) == {}
+
+
+def test_floats_that_are_computed_of_no_byte() -> None:
+    b = GraphBuilder()
+    x = b.input("x", F)
+    real = b.node("add", [x, x], [F], ArithmeticAttrs(), name="start").result
+    clamped = b.node("relu", [real], [F], Attrs(), name="n0").result
+    graph = b.output(b.node("quantize", [clamped], [q8()], Attrs(), name="n1").result)
+    assert said(graph) == "missed wide"
+
+
+WITHOUT_TRAIT = [Trait.PURE, Trait.DETERMINISTIC, Trait.ELEMENTWISE]
+
+
+@pytest.mark.parametrize("missing", [*WITHOUT_TRAIT, None])
+def test_precondition_a_pure_function_of_each_element(missing: Trait | None) -> None:
+    known = REGISTRY["relu"]
+    own = dataclasses.replace(known, name="own", traits=known.traits - {missing})
+    changed = []
+    for name, place in (("own", 0), ("own", 1), ("tflite.RELU", 0), ("tflite.RELU", 1)):
+        names = ["relu", "relu"]
+        names[place] = name
+        graph = chain(q8(), *((each, q8()) for each in names))
+        changed.append(ComposeUnary().run(graph, Context(REGISTRY.extended_with([own]))).changed)
+    assert changed == [missing is None] * 2 + [False] * 2
+
+
+def test_precondition_one_result_each() -> None:
+    own = dataclasses.replace(REGISTRY["relu"], name="own", result_names=("one", "other"))
+    b = GraphBuilder()
+    results = b.node("own", [b.input("x", q8())], [q8(), q8()], Attrs(), name="n0").results
+    graph = b.output(b.node("relu", results[:1], [q8()], Attrs(), name="n1").result)
+    assert ComposeUnary().run(graph, Context(REGISTRY.extended_with([own]))).candidates == 0
+
+
+def test_precondition_elements_stay_in_their_places() -> None:
+    flat = dataclasses.replace(q8(), shape=(256,))
+    assert ComposeUnary().run(chain(q8(), ("relu", flat), ("relu", flat)), Context(REGISTRY)).candidates == 0
+
+
+def test_precondition_state_is_read_where_it_was() -> None:
+    b = GraphBuilder()
+    x, state = b.input("x", q8()), b.variable("state", q8())
+    before = b.node("relu", [state], [q8()], Attrs(), name="n0").result
+    b.node("assign_variable", [state, x], [], Attrs(), name="after")
+    graph = b.output(b.node("relu", [before], [q8()], Attrs(), name="n1").result)
     assert verdicts(ComposeUnary(), graph, REGISTRY) == {}
 
 

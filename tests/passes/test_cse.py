@@ -14,6 +14,7 @@ from arenite.ir.graph import Array, Graph
 from arenite.ir.types import Quantization, TensorType
 from arenite.passes import cse
 from arenite.passes.cse import CommonSubexpressions
+from arenite.passes.purity import why_impure
 from ir.support import REGISTRY, ScaleAttrs, f32
 from passes.onnx.optimizing import model_of, optimized, reals
 from passes.support import ops, verdicts
@@ -113,6 +114,14 @@ def test_precondition_no_nested_graphs() -> None:
     one, other = (b.node("t.neg", [x], [f32(2)], regions=[g.graph]).result for g in inner)
     graph = b.output(b.node("t.sub", [one, other], [f32(2)], name="y").result)
     assert list(run(graph).values()) == [["missed not-repeatable"]]
+
+
+def test_precondition_pure_ops_with_nested_graphs_may_not_be() -> None:
+    b = GraphBuilder()
+    inner = GraphBuilder("inner")
+    inner.output(inner.node("t.effect", [b.input("x", f32(2))], [f32(2)]).result)
+    node = b.node("t.neg", [b.graph.inputs[0]], [f32(2)], regions=[inner.graph])
+    assert why_impure(node, REGISTRY) is not None
 
 
 def test_precondition_outputs_keep_their_names() -> None:

@@ -9,6 +9,7 @@ from arenite._base.dtypes import DType
 from arenite.interp.interpreter import Interpreter
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.clone import clone_graph
+from arenite.ir.graph import Graph
 from arenite.ir.opdef import OpError
 from arenite.ir.types import Quantization, TensorType
 from arenite.lower import kernels
@@ -17,6 +18,7 @@ from arenite.lower.lower import lower
 from arenite.ops import core_registry
 from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.ops.pool import Pool2dAttrs
+from arenite.passes.base import Context
 from arenite.passes.legalize_uint8 import LegalizeUint8
 from arenite.passes.pipeline import run_pipeline
 from arenite.passes.presets import default_passes, legalizing_passes
@@ -57,6 +59,66 @@ def test_int8_is_no_candidate() -> None:
     x = builder.input("x", type_)
     graph = builder.output(builder.node("add", [x, x], [type_], ArithmeticAttrs()).result)
     assert verdicts(LegalizeUint8(), graph, REGISTRY) == {}
+
+
+PER_CHANNEL = TensorType(DType.UINT8, (1, 3), Quantization((0.5, 0.25, 0.125), (9, 9, 9), 1))
+BYTES = TensorType(DType.UINT8, (1, 3))
+CODES = TensorType(DType.UINT8, (1, 3), Quantization.per_tensor(0.5, 9))
+SIGNED = TensorType(DType.INT8, (1, 3), Quantization.per_tensor(0.5, 9))
+
+
+@pytest.mark.parametrize(
+    ("op", "before", "after"),
+    [
+        ("quantize", CODES, CODES),
+        ("relu", BYTES, BYTES),
+        ("relu", PER_CHANNEL, PER_CHANNEL),
+        ("relu", SIGNED, CODES),
+        ("relu", CODES, SIGNED),
+    ],
+)
+def test_precondition_takes_and_gives_uint8_of_one_scale(op: str, before: TensorType, after: TensorType) -> None:
+    builder = GraphBuilder()
+    graph = builder.output(builder.node(op, [builder.input("x", before)], [after]).result)
+    assert LegalizeUint8().run(graph, Context(REGISTRY)).candidates == 0
+
+
+def test_precondition_gives_something() -> None:
+    builder = GraphBuilder()
+    builder.node("assign_variable", [builder.variable("state", CODES), builder.input("x", CODES)], [])
+    assert verdicts(LegalizeUint8(), builder.graph, REGISTRY) == {}
+
+
+def converted(source: TensorType, op: str = "quantize") -> Graph:
+    """max_pool2d of what a node makes of an input."""
+    builder = GraphBuilder()
+    first = builder.node(op, [builder.input("x", source)], [TYPE], name="first").result
+    attrs = Pool2dAttrs((1, 1), (1, 1))
+    graph = builder.output(builder.node("max_pool2d", [first], [TYPE], attrs, name="pool").result)
+    LegalizeUint8().run(graph, Context(REGISTRY))
+    return graph
+
+
+def test_what_was_128_lower_before_is_taken() -> None:
+    lower = TensorType(DType.INT8, TYPE.shape, Quantization.per_tensor(0.5, 9 - 128))
+    graph = converted(lower)
+    pool = next(node for node in graph.nodes if node.op == "max_pool2d")
+    assert pool.operand(0) is graph.inputs[0]
+    for source, op in ((TensorType(DType.INT8, TYPE.shape, TYPE.quantization), "quantize"), (lower, "dequantize")):
+        pool = next(node for node in converted(source, op).nodes if node.op == "max_pool2d")
+        producer = pool.operand(0).producer
+        assert producer is not None
+        assert (producer.op, producer.operand(0).name) == ("quantize", "first")
+
+
+def test_state_is_converted_each_time() -> None:
+    builder = GraphBuilder()
+    state = builder.variable("state", TYPE)
+    state.constant = np.zeros(TYPE.dims, np.uint8)
+    pool = builder.node("max_pool2d", [state], [TYPE], Pool2dAttrs((1, 1), (1, 1))).result
+    graph = builder.output(pool)
+    LegalizeUint8().run(graph, Context(REGISTRY))
+    assert ops(graph) == ["quantize", "max_pool2d", "quantize"]
 
 
 @pytest.mark.parametrize("kind", UNSIGNED_CASES)

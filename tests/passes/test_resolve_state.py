@@ -9,8 +9,10 @@ from arenite.ir.builder import GraphBuilder
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Array, Graph
 from arenite.ops import core_registry
-from arenite.ops.movement import ReshapeAttrs
+from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
 from arenite.ops.state import CallOnceAttrs
+from arenite.passes import resolve_state
+from arenite.passes.base import Context
 from arenite.passes.resolve_state import ResolveState
 from named_state import ROW, START, assigning, delay, feeds, handle
 from passes.support import ops, verdicts
@@ -79,3 +81,39 @@ def test_a_graph_without_state_has_no_candidates() -> None:
     x = builder.input("x", ROW)
     graph = builder.output(builder.node("reshape", [x], [ROW], ReshapeAttrs((1, 4))).result)
     assert verdicts(ResolveState(), graph, REGISTRY) == {}
+
+
+def test_a_graph_without_state_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(*arguments: object) -> None:
+        raise AssertionError("run")
+
+    monkeypatch.setattr(resolve_state, "Interpreter", started)
+    builder = GraphBuilder()
+    graph = builder.output(builder.node("relu", [builder.input("x", ROW)], [ROW]).result)
+    assert verdicts(ResolveState(), graph, REGISTRY) == {}
+
+
+def test_what_runs_once_for_nobody_goes() -> None:
+    builder = GraphBuilder()
+    builder.node("call_once", [], [], CallOnceAttrs(1), name="once", regions=[assigning(START)])
+    graph = builder.output(builder.node("relu", [builder.input("x", ROW)], [ROW]).result)
+    assert verdicts(ResolveState(), graph, REGISTRY) == {"once": ["passed started"]}
+    assert ops(graph) == ["relu"]
+
+
+@pytest.mark.parametrize(("op", "reasons"), [("relu", ["handle", "started"]), ("tflite.CUSTOM", ["not-run"] * 2)])
+def test_what_knows_nothing_of_state_may_come_before_it_is_started(op: str, reasons: list[str]) -> None:
+    builder = GraphBuilder()
+    y = builder.node(op, [builder.input("x", ROW)], [ROW]).result
+    builder.node("call_once", [], [], CallOnceAttrs(1), name="once", regions=[assigning(START)])
+    before = builder.node("read_variable", [handle(builder)], [ROW], name="before").result
+    remarks = ResolveState().run(builder.output(y, before), Context(REGISTRY)).remarks
+    assert [remark.reason.slug for remark in remarks] == reasons
+
+
+def test_no_copies_for_ops_that_are_not_known_nor_of_absent_operands() -> None:
+    builder = GraphBuilder()
+    x, state = builder.input("x", ROW), builder.variable("state", ROW)
+    y = builder.node("tflite.CUSTOM", [state], [ROW]).result
+    z = builder.node("concatenation", [x, None], [ROW], ConcatenationAttrs(-1)).result
+    assert ResolveState().run(builder.output(y, z), Context(REGISTRY)).candidates == 0

@@ -1,5 +1,6 @@
 """Copies that keep their elements in order become views; all others stay."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.layout import BlockAttrs, PackAttrs
 from arenite.ops.slicing import SplitAttrs, StridedSliceAttrs, UnpackAttrs
+from arenite.passes.base import Context
 from arenite.passes.straighten import Straighten
 from passes.support import ops, verdicts
 
@@ -101,3 +103,28 @@ def test_several_values_and_computed_operands_are_left() -> None:
     (split,) = (node.name for node in graph.nodes if node.op == "split")
     assert found[split] == ["missed several-values"]
     assert found["turned"] == ["missed computed"]
+
+
+@pytest.mark.parametrize("unknown", ["source", "result"])
+@pytest.mark.parametrize("op", ["pack", "transpose"])
+def test_what_has_no_known_shape_is_left(op: str, unknown: str) -> None:
+    known, some = TensorType(DType.INT8, (1, 3), Q), TensorType(DType.INT8, (1, "n"), Q)
+    b = GraphBuilder()
+    source = b.node("relu", [b.input("x", known)], [some if unknown == "source" else known], name="source").result
+    result = dataclasses.replace(known, shape=(1, 1, 3)) if op == "pack" else known
+    result = dataclasses.replace(some, shape=(1, 1, "n")) if unknown == "result" else result
+    operands = [source] if op == "pack" else [source, b.constant("perm", np.array([0, 1], np.int32))]
+    attrs = PackAttrs(1, 0) if op == "pack" else Attrs()
+    graph = b.output(b.node(op, operands, [result], attrs, name="n").result)
+    (remark,) = Straighten().run(graph, Context(REGISTRY)).remarks
+    assert remark.reason.slug == "unknown-shape"
+    assert remark.arguments["value"] == ("source" if unknown == "source" else "n")
+
+
+def test_an_output_is_no_input() -> None:
+    b = GraphBuilder()
+    type_ = TensorType(DType.INT8, (1, 3), Q)
+    operands = [b.input("x", type_), b.constant("perm", np.array([0, 1], np.int32))]
+    graph = b.output(b.node("transpose", operands, [type_], name="n").result)
+    assert verdicts(Straighten(), graph, REGISTRY)["n"] == ["passed reshapes"]
+    assert ops(graph) == ["reshape"]

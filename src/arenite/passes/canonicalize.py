@@ -91,7 +91,8 @@ def _read_through(node: Node, source: Value, work: Work) -> Done:
 
 def _facet(node: Node, work: Work) -> Done | Mismatch:
     facet = work.registry[node.op].canonicalize
-    attrs = None if isinstance(facet, NotApplicable) else facet(node)
+    assert not isinstance(facet, NotApplicable), "the rule concerns ops that have it"
+    attrs = facet(node)
     if attrs is None or attrs == node.attrs:
         return Mismatch(SIMPLE_ATTRS)
     work.rewriter.set_attrs(node, attrs)
@@ -136,7 +137,7 @@ def _other_view_of_view(node: Node, work: Work) -> Done | Mismatch:
 
 
 def _is_other_view(node: Node, work: Work) -> bool:
-    return node.op in ("squeeze", "expand_dims") and _by_trait(Trait.VIEW)(node, work)
+    return node.op in ("squeeze", "expand_dims")
 
 
 def _splat(node: Node, work: Work) -> Done | Mismatch:
@@ -156,9 +157,10 @@ def _splat(node: Node, work: Work) -> Done | Mismatch:
 
 def _is_splat(value: Value) -> bool:
     """Whether all elements of a constant are the same bits."""
-    array = value.constant
-    if not value.is_constant or array is None or array.size < 2 or array.dtype == object:
+    array = np.asarray(value.constant)
+    if not value.is_constant or array.size < 2 or array.dtype == object:
         return False
+    # A splat is not written out.
     if not any(array.strides):
         return True
     words = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
@@ -166,7 +168,7 @@ def _is_splat(value: Value) -> bool:
 
 
 def _reads_splat(node: Node, work: Work) -> bool:
-    pair = len(node.operands) == 2 and len(node.present_operands) == 2
+    pair = len(node.operands) == len(node.present_operands) == 2
     return pair and _by_trait(Trait.ELEMENTWISE)(node, work) and any(map(_is_splat, node.present_operands))
 
 
@@ -189,9 +191,9 @@ def _activation_of_activation(node: Node, work: Work) -> Done | Mismatch:
 
 def _pad(node: Node, work: Work) -> Done | Mismatch:
     paddings = node.operand(1)
-    if paddings.constant is None or paddings.is_variable:
+    if not paddings.is_constant:
         return Mismatch(PADDINGS_UNKNOWN)
-    if np.any(paddings.constant):
+    if np.any(np.asarray(paddings.constant)):
         return Mismatch(PADS)
     return _remove(node, work, "all its paddings are 0")
 

@@ -85,7 +85,7 @@ def _is_unary(node: Node, registry: Registry) -> bool:
     definition = registry.get(node.op)
     if definition is None or not definition.has(Trait.ELEMENTWISE) or not definition.is_foldable:
         return False
-    single = len(node.operands) == len(node.present_operands) == len(node.results) == 1
+    single = len(node.operands) == len(node.results) == 1
     return single and not node.operand(0).is_variable and node.operand(0).type.shape == node.result.type.shape
 
 
@@ -169,24 +169,20 @@ def _evaluated(definition: OpDef, call: OpCall, values: Array) -> Array:
 
 def _alternatives(chain: Sequence[Node], *, rescales: bool) -> Iterator[tuple[str, Attrs]]:
     """What might do the work of all."""
-    yield "quantize", Attrs()
+    found = dict.fromkeys([("quantize", Attrs()), *((node.op, node.attrs) for node in chain)])
     # TFLite-Micro's RELU6 does not rescale, whatever its types say.
-    found = dict.fromkeys((node.op, node.attrs) for node in chain if node.op != "quantize")
     yield from (each for each in found if each[0] != "relu6" or not rescales)
 
 
 def _does(table: Array, op: str, attrs: Attrs, source: TensorType, result: TensorType, registry: Registry) -> bool:
-    definition = registry.get(op)
-    if definition is None:
-        return False
-    call = _call(op, attrs, source, result)
+    definition, call = registry[op], _call(op, attrs, source, result)
     if not all(constraint.holds(call) is True for constraint in definition.constraints):
         return False
     try:
         found = _evaluated(definition, call, _codes(source))
     except OpError:
         return False
-    return found.dtype == table.dtype and np.array_equal(found, table)
+    return np.array_equal(found, table)
 
 
 def _replace(chain: Sequence[Node], value: Value, heirs: Sequence[Node], work: Work) -> None:

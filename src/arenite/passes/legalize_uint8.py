@@ -62,9 +62,8 @@ def _lower(type_: TensorType) -> TensorType:
 
 
 def _legalize(work: Work, node: Node) -> None:
-    operands = [
-        value if value is None or not _is_uint8(value) else _as_int8(work, node, value) for value in node.operands
-    ]
+    # None of these ops has operands that may be absent.
+    operands = [_as_int8(work, node, value) if _is_uint8(value) else value for value in node.present_operands]
     lowered = [_lower(value.type) for value in node.results]
     twin = work.rewriter.insert(node, node.op, operands, lowered, node.attrs, name=node.name, origin=node.origin)
     back = [
@@ -82,8 +81,8 @@ def _as_int8(work: Work, before: Node, value: Value) -> Value:
     producer = value.producer
     if producer is not None and producer.op == "quantize" and producer.operand(0).type == type_:
         return producer.operand(0)
-    if value.constant is not None and value.is_constant:
-        codes = (value.constant.astype(np.int16) - _OFFSET).astype(np.int8)
+    if value.is_constant:
+        codes = (np.asarray(value.constant).astype(np.int16) - _OFFSET).astype(np.int8)
         return work.rewriter.constant(f"{value.name}/int8", codes, type_)
     name = f"{value.name}/int8"
     return work.rewriter.insert(before, "quantize", [value], [type_], Attrs(), name=name, origin=before.origin).result

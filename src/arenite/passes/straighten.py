@@ -46,7 +46,7 @@ def _straighten(node: Node, work: Work) -> None:
         candidate.missed(SEVERAL, count=count)
         return
     for index, value in enumerate(node.present_operands):
-        if index != data and (value.constant is None or value.is_variable):
+        if index != data and not value.is_constant:
             candidate.missed(COMPUTED, value=value.name)
             return
     source, result = node.operand(data), node.result

@@ -232,3 +232,14 @@ def test_a_huge_row_is_never_spread_out() -> None:
     found = optimized(model, passes=FOLD)
     assert found.reasons("n") == ["too-large"]
     assert found.constants["row"].nbytes == 16
+
+
+@pytest.mark.parametrize("trains", [False, True])
+def test_dropout_folds_unless_it_trains(trains: bool) -> None:
+    text = f"""g (float[2] x) => (float[2] y)
+        <float[2] c = {{1, 2}}, float ratio = {{0.5}}, bool trains = {{{int(trains)}}}> {{
+        d = Dropout (c, ratio, trains)
+        y = Add (x, d)
+    }}"""
+    found = optimized(model_of(text), passes=FOLD)
+    assert found.reasons("d") == ["impure" if trains else "folded"]
