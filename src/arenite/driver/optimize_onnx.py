@@ -16,7 +16,8 @@ from arenite.ops.onnx.dialect import OnnxRegistry, pure_name
 from arenite.passes.base import Pass
 from arenite.passes.onnx.interface import Interface, apply_interface, drop_dead_inputs
 from arenite.passes.onnx.measures import Measures, measured
-from arenite.passes.onnx.presets import onnx_passes, run_rounds
+from arenite.passes.onnx.peaks import run_within_peak
+from arenite.passes.onnx.presets import onnx_passes
 from arenite.passes.progress import Progress
 
 _MOST_NAMED = 5
@@ -54,12 +55,13 @@ def optimize_onnx(
     original = replace(model, graph=clone_graph(model.graph)) if options.check else None
     passes = onnx_passes(fold_max_nbytes=options.fold_max_nbytes, off=options.without)
     rounds = itertools.count(1)
-    result = run_rounds(
+    within = run_within_peak(
         model.graph,
         passes,
         registry,
         instruments=lambda: (Progress(step, len(passes), f"round {next(rounds)}: "),),
     )
+    model.graph, passes, result = within.graph, within.passes, within.result
     notes = [*_notes(model), *_notes_on_defaults(tuple(frozen), options)]
     if options.outputs and (dead := drop_dead_inputs(model.graph)):
         notes.append(f"inputs that the kept outputs do not depend on were removed: {', '.join(dead)}")

@@ -195,7 +195,7 @@ def test_outputs_that_alias_keep_their_names() -> None:
 
 def test_a_cast_to_a_known_type_reads_nothing_else() -> None:
     text = "g (int64[2, 3] x, float16[N, M] like) => (float16[A, B] y) { y = CastLike (x, like) }"
-    feed = {"x": np.arange(6).reshape(2, 3), "like": np.zeros((4, 1), np.float16)}
+    feed: dict[str, Array] = {"x": np.arange(6).reshape(2, 3), "like": np.zeros((4, 1), np.float16)}
     assert optimized(model_of(text), feed).ops == ["Cast"]
 
 
@@ -204,6 +204,6 @@ def test_what_is_cast_keeps_its_shape() -> None:
         a = CastLike (one, many)
         y = Concat <axis: int = 1> (x, a)
     }"""
-    constants = {"one": np.zeros((2, 1), np.int64), "many": np.broadcast_to(np.float32(0), (2, 8))}
+    constants: dict[str, Array] = {"one": np.zeros((2, 1), np.int64), "many": np.broadcast_to(np.float32(0), (2, 8))}
     found = optimized(model_of(text, constants=constants), {"x": reals(2, 3)})
     assert found.ops == ["Concat"]

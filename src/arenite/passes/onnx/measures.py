@@ -1,7 +1,7 @@
 """What a model costs: operators, nodes, weights, activations, multiply-accumulates."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from arenite.ir.graph import Graph, Node, Value
@@ -50,7 +50,7 @@ def measured(graph: Graph, registry: Registry) -> Measures:
         nodes=len(nodes),
         kernels=sum(_is_kernel(node, facts) for node in nodes),
         weights_nbytes=sum(stored_nbytes(v.constant) for v in constants if v.constant is not None),
-        activations_nbytes=_peak(graph, facts),
+        activations_nbytes=peak_nbytes(graph, facts),
         macs=None if any(count is None for count in macs) else sum(count or 0 for count in macs),
     )
 
@@ -63,47 +63,79 @@ def _is_kernel(node: Node, facts: Facts) -> bool:
     return not (fact.elements is not None and fact.dtype is not None and not fact.dtype.is_float)
 
 
-def _nbytes(value: Value, facts: Facts) -> int | None:
-    fact = facts.of(value)
-    if fact.dims is None or fact.dtype is None:
-        return None
-    return math.prod(fact.dims) * fact.dtype.itemsize
+Peaks = tuple[int | None, ...]
+"""Peaks of one graph: as its sizes are known, and with each of `TRIED` for those that are not."""
+
+TRIED = (1, 64)
 
 
-def _peak(graph: Graph, facts: Facts) -> int | None:
-    """The most bytes that are alive at a node of the outermost graph."""
+def peaks_of(graph: Graph, registry: Registry) -> Peaks:
+    """The most bytes of values that are alive at once; None where sizes or types are not known."""
+    facts = Facts(graph, registry)
+    known = peak_nbytes(graph, facts)
+    return (known, known, known) if known is not None else (None, *(peak_nbytes(graph, facts, n) for n in TRIED))
+
+
+def peak_nbytes(graph: Graph, facts: Facts, size: int | None = None) -> int | None:
+    """The most bytes of values that are alive at once, in the order of the nodes; constants are not counted.
+
+    While a node runs a graph that it holds, what is alive in there counts too.
+
+    Args:
+        graph: of the onnx dialect.
+        facts: of its values.
+        size: what sizes are taken to be that are not known beforehand; None: then there is no answer.
+
+    Returns:
+        bytes; None where a size or a type is not known.
+    """
     nodes = list(graph.nodes)
     last: dict[Value, int] = dict.fromkeys(graph.inputs, -1)
     for number, node in enumerate(nodes):
-        last.update((value, number) for value in _reads(node) if not value.is_constant)
+        last.update((value, number) for value in _reads(node) if value in last)
         last.update((value, number) for value in node.results if not is_absent(value))
-    last.update((value, len(nodes)) for value in graph.outputs if not value.is_constant)
+    last.update((value, len(nodes)) for value in graph.outputs if value in last)
     sizes: dict[Value, int] = {}
     for value in last:
-        size = _nbytes(value, facts)
-        if size is None:
+        nbytes = _nbytes(facts.of(value), size)
+        if nbytes is None:
             return None
-        sizes[value] = size
+        sizes[value] = nbytes
     ends: list[list[Value]] = [[] for _ in range(len(nodes) + 1)]
     for value, number in last.items():
         ends[number].append(value)
-    alive = sum(sizes[value] for value in graph.inputs)
-    peak = alive
+    alive = peak = sum(sizes[value] for value in graph.inputs)
     for number, node in enumerate(nodes):
+        inside = [peak_nbytes(region, facts, size) for region in node.regions]
+        if None in inside:
+            return None
         alive += sum(sizes[value] for value in node.results if value in sizes)
-        peak = max(peak, alive)
+        peak = max(peak, alive + max((nbytes or 0 for nbytes in inside), default=0))
         alive -= sum(sizes[value] for value in ends[number])
     return peak
 
 
-def _reads(node: Node) -> list[Value]:
-    """What a node reads of its own graph, in nested graphs too."""
-    found = list(node.present_operands)
+def _nbytes(fact: Fact, size: int | None) -> int | None:
+    if fact.shape is None or fact.dtype is None:
+        return None
+    nelem = 1
+    for dim in fact.shape:
+        if isinstance(dim, int):
+            nelem *= dim
+        elif size is None:
+            return None
+        else:
+            nelem *= max(0, sum(factor * size ** len(names) for names, factor in dim.terms))
+    return nelem * fact.dtype.itemsize
+
+
+def _reads(node: Node) -> Iterator[Value]:
+    """What a node reads, in nested graphs too."""
+    yield from node.present_operands
     for region in node.regions:
-        inside = {value for inner in region.nodes for value in inner.results} | set(region.inputs)
-        read = [value for inner in region.nodes for value in _reads(inner)]
-        found.extend(value for value in (*read, *region.outputs) if value not in inside)
-    return found
+        for inner in region.nodes:
+            yield from _reads(inner)
+        yield from region.outputs
 
 
 def _macs(node: Node, facts: Facts) -> int | None:
