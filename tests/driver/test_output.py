@@ -210,3 +210,34 @@ def test_a_folder_that_is_there_may_lie_on_another_file_system(tmp_path: Path, m
     monkeypatch.setattr(Path, "replace", within)
     write_bundle(folder, bundle("a.c"))
     assert {p.name for p in folder.iterdir()} == {"a.c", "report.json"}
+
+
+def test_files_in_folders_are_written_replaced_and_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    write_bundle(folder, bundle("src/a.c", "examples/x/x.ino", "b.c"))
+    (folder / "src" / "mine.c").write_text("keep")
+    write_bundle(folder, bundle("src/a.c", "b.c", text="y"))
+    assert (folder / "src" / "a.c").read_text() == "y"
+    assert {p.name for p in folder.iterdir()} == {"src", "b.c", "report.json"}
+    write_bundle(folder, bundle("b.c"))
+    assert [p.name for p in (folder / "src").iterdir()] == ["mine.c"]
+
+
+def test_a_folder_that_leads_elsewhere_is_not_written_through(tmp_path: Path) -> None:
+    folder, other = tmp_path / "out", tmp_path / "other"
+    for each in (folder, other):
+        each.mkdir()
+    (folder / "src").symlink_to(other)
+    (other / "a.c").write_text("precious")
+    (folder / "report.json").write_text(json.dumps({"files": ["src/a.c", "report.json"]}))
+    with pytest.raises(DataError, match=r"src: this is not arenite's"):
+        write_bundle(folder, bundle("src/a.c"))
+    write_bundle(folder, bundle("b.c"))
+    assert (other / "a.c").read_text() == "precious"
+
+
+def test_a_file_where_a_folder_is_to_be_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "src").write_text("mine")
+    with pytest.raises(DataError, match=r"src: this is not arenite's"):
+        write_bundle(tmp_path, bundle("src/a.c"))
+    assert (tmp_path / "src").read_text() == "mine"

@@ -10,7 +10,7 @@ from arenite.cli.options import JsonOption, print_json
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="The reference model.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The model to compare with it.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The model to compare with it, or a board's log.")],
     inputs: Annotated[Path | None, typer.Option("--inputs", metavar="IN.npz", help="Default: made-up inputs.")] = None,
     fail_above: Annotated[
         float | None,
@@ -18,10 +18,13 @@ def compare(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two models: outputs, every tensor that both name, size, RAM, MACs."""
-    from arenite.driver.compare import compare_files  # noqa: PLC0415 - heavy
+    """Compare two models: outputs, every tensor that both name, size, RAM, MACs.
 
-    found = compare_files(a, b, inputs)
+    With the log of a firmware of 'arenite compile --debug-layers' in place of B: the first layer that differs.
+    """
+    from arenite.driver.compare import compare as compare_any  # noqa: PLC0415 - heavy
+
+    found = compare_any(a, b, inputs)
     if as_json:
         print_json(found.to_json())
     else:

@@ -67,18 +67,19 @@ class LayerLog:
         self._program = program
         self._names = Names(program.name)
         self._records = debug_records(program, manifests)
-        self._build = " ".join([program.name, fingerprint(program), f"records={len(self._records)}", *options])
+        self._words = " ".join([f"name={program.name}", f"records={len(self._records)}", *options])
 
     def include_lines(self) -> Iterator[str]:
         yield f'#include "{DEBUG_HEADER}"'
         yield f'#include "{self._names.debug_header}"'
 
     def variable_lines(self) -> Iterator[str]:
+        values = f"{self._names.debug_putc}, 0x{fingerprint(self._program)}u, 0, 0"
         yield ""
-        yield f"static arenite_debug_log {self._names.debug_log} = {{{self._names.debug_putc}, 0, 0}};"
+        yield f"static arenite_debug_log {self._names.debug_log} = {{{values}}};"
 
     def begin_lines(self) -> Iterator[str]:
-        yield f'    arenite_debug_begin(&{self._names.debug_log}, "{self._build}");'
+        yield f'    arenite_debug_begin(&{self._names.debug_log}, "{self._words}");'
         yield from self._lines(None)
 
     def layer_lines(self, step: int) -> Iterator[str]:

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from arenite._base.errors import AreniteError, DataError
 from arenite.driver.arrays import PortSpec, load_feeds, port_keys
 from arenite.driver.build import build
-from arenite.driver.load import load_model, port_names, registry_for
+from arenite.driver.compare_log import LogComparison, compare_log
+from arenite.driver.load import SUFFIXES, load_model, port_names, registry_for
 from arenite.driver.options import CompileOptions
 from arenite.interp import interpreter_for
 from arenite.ir.graph import Graph, Value
@@ -99,6 +100,15 @@ class Comparison:
             yield f"  {mark}{d.name}: {same}"
         first = self.first_divergent
         yield "all are equal" if first is None else f"the first that differs: {first.name}"
+
+
+def compare(a: Path, b: Path, inputs: Path | None) -> Comparison | LogComparison:
+    """Compare two models, or a model with the log of a board.
+
+    Raises:
+        AreniteError: see `compare_files` and `compare_log`.
+    """
+    return compare_files(a, b, inputs) if b.suffix.lower() in SUFFIXES else compare_log(a, b, inputs)
 
 
 def compare_files(a: Path, b: Path, inputs: Path | None) -> Comparison:

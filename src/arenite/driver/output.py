@@ -19,7 +19,7 @@ Array = npt.NDArray[np.generic]
 
 _LISTING_LIMIT_NBYTES = 1 << 28
 # What bundles are made of: C-safe names and suffixes.
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+_PLAIN_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}/){0,3}[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 
 
 @contextmanager
@@ -51,14 +51,14 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "report.json") -> None:
-    """Write files into a folder, made when missing: first all into a hidden one, then renamed into place.
+    """Write files into a folder and folders in it, made when missing: first all into a hidden one, then renamed.
 
     Only files that an earlier bundle in that folder lists as its own are replaced or removed. Whoever is stopped
     between two renames leaves a listing of old and new files, so that the next bundle replaces them all.
 
     Args:
         folder: where to.
-        files: contents by name, the listing's among them.
+        files: contents by name, the listing's among them; `/` sets folders apart.
         listing: which file lists, under "files", what is in the bundle.
 
     Raises:
@@ -67,13 +67,12 @@ def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "re
     try:
         content = _read_listing(folder / listing)
         owned = _owned(folder, content)
-        foreign = sorted(name for name in files if name not in owned and os.path.lexists(folder / name))
+        foreign = sorted({_in_the_way(folder, name) for name in files if name not in owned} - {""})
     except OSError as error:
         raise DataError(f"cannot write {folder}: {_reason(error)}") from None
     if foreign:
         raise DataError(
-            f"{folder / name}: this file is not arenite's; choose another folder with -o, or remove it"
-            for name in foreign
+            f"{folder / name}: this is not arenite's; choose another folder with -o, or remove it" for name in foreign
         )
     try:
         # A folder that is there may be another file system, into which nothing can be renamed from outside.
@@ -84,6 +83,7 @@ def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "re
         raise DataError(f"cannot write {folder}: {_reason(error)}") from None
     try:
         for name, data in files.items():
+            (staging / name).parent.mkdir(parents=True, exist_ok=True)
             (staging / name).write_bytes(data)
         if not folder.exists():
             staging.chmod(0o777 & ~_umask())
@@ -103,9 +103,13 @@ def _move_into(staging: Path, folder: Path, names: set[str], stale: set[str], li
     first.write_bytes(interim)
     first.replace(folder / listing)
     for name in sorted(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (staging / name).replace(folder / name)
     for name in sorted(stale):
         (folder / name).unlink(missing_ok=True)
+    for parent in sorted({parent for name in stale for parent in _parents(name)}, reverse=True):
+        if not any((folder / parent).iterdir()):
+            (folder / parent).rmdir()
     (staging / listing).replace(folder / listing)
 
 
@@ -125,7 +129,25 @@ def _owned(folder: Path, content: Mapping[str, object]) -> set[str]:
     names = content.get("files")
     listed = names if isinstance(names, list) else []
     plain = {name for name in listed if isinstance(name, str) and _PLAIN_NAME.fullmatch(name)}
-    return {name for name in plain if (folder / name).is_file() and not (folder / name).is_symlink()}
+    return {name for name in plain if (folder / name).is_file() and not _leads_elsewhere(folder, name)}
+
+
+def _parents(name: str) -> list[str]:
+    """`a/b` of `a/b/c`, then `a`."""
+    parts = name.split("/")[:-1]
+    return ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
+
+
+def _leads_elsewhere(folder: Path, name: str) -> bool:
+    return any((folder / each).is_symlink() for each in (name, *_parents(name)))
+
+
+def _in_the_way(folder: Path, name: str) -> str:
+    """What is there already where a file is to be written, or where a folder for it; empty when nothing is."""
+    for parent in reversed(_parents(name)):
+        if os.path.lexists(folder / parent) and ((folder / parent).is_symlink() or not (folder / parent).is_dir()):
+            return parent
+    return name if os.path.lexists(folder / name) else ""
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -10,6 +10,7 @@
 
 typedef struct {
     void (*put)(char character);
+    uint32_t build; /* which network, and which version of it */
     uint32_t crc;
     uint32_t run; /* invocations since the start, or since reset */
 } arenite_debug_log;
@@ -52,6 +53,7 @@ ARENITE_SHARED void arenite_debug_open(arenite_debug_log *log, char kind) {
     log->crc = 0xFFFFFFFFu;
     arenite_debug_text(log, "ARN ");
     arenite_debug_put(log, kind);
+    arenite_debug_field(log, log->build);
     arenite_debug_field(log, log->run);
 }
 
@@ -62,11 +64,11 @@ ARENITE_SHARED void arenite_debug_close(arenite_debug_log *log) {
     log->put('\n');
 }
 
-/* An invocation begins. `build` says of what build: without blanks at its ends, `$` and `*`. */
-ARENITE_SHARED void arenite_debug_begin(arenite_debug_log *log, const char *build) {
+/* An invocation begins. `words` say how the network was compiled: they hold neither `$` nor `*`. */
+ARENITE_SHARED void arenite_debug_begin(arenite_debug_log *log, const char *words) {
     arenite_debug_open(log, 'B');
     arenite_debug_put(log, ' ');
-    arenite_debug_text(log, build);
+    arenite_debug_text(log, words);
     arenite_debug_close(log);
 }
 

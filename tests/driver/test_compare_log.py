@@ -1,0 +1,254 @@
+"""A log of a firmware against its model: the first layer that differs is found."""
+
+import json
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arenite._base.errors import DataError
+from arenite.driver.build import Build, build
+from arenite.driver.compare_log import compare_log
+from arenite.driver.extras import lay_out, make_extras
+from arenite.driver.load import load_model
+from arenite.driver.options import CompileOptions, ObjectiveName
+from arenite.formats.tflite import export_model
+from arenite.targets import get
+from arenite.toolchain import firmware_compiler
+from cli.test_cli import DIGITS, arenite
+from named_state import delay, model_of
+
+ZOO = Path(__file__).resolve().parents[2].parent / "shared" / "models" / "tflite"
+MAIN = """
+#include <stdio.h>
+#include "{name}.h"
+int main(void) {{
+    for (int step = 0; step < {steps}; ++step) {{
+        unsigned char *to = (unsigned char *){name}_input_0();
+        for (int i = 0; i < {upper}_INPUT_0_NBYTES; ++i) to[i] = (unsigned char)(i * 7 + step * 31);
+        printf("app: step %d\\n", step);
+        {name}_invoke();
+    }}
+    return 0;
+}}
+"""
+
+
+def built(path: Path, objective: ObjectiveName = "speed") -> Build:
+    options = CompileOptions(simulate="off", debug_layers=True, objective=objective)
+    return build(load_model(path), options, lambda _: None)
+
+
+def host_log(
+    made: Build, folder: Path, *, steps: int = 1, flip: str | None = None, flags: Sequence[str] = ()
+) -> tuple[Path, dict[str, bytes]]:
+    """What the debug build writes on this computer; with `flip`, one bit of a constant of the firmware is wrong."""
+    files = lay_out(made, make_extras(made))
+    name = made.program.name
+    if flip is not None:
+        files[f"{name}_data.c"] = flipped(files[f"{name}_data.c"].decode(), f"{name}_{flip}").encode()
+    for each, data in files.items():
+        (folder / each).write_bytes(data)
+    (folder / "main.c").write_text(MAIN.format(name=name, upper=name.upper(), steps=steps))
+    sources = [str(folder / each) for each in [*files, "main.c"] if each.endswith(".c")]
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic", "-O1"]
+    done = subprocess.run(
+        ["gcc", *strict, *flags, f"-I{folder}", *sources, "-o", folder / "app", "-lm"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    log = folder / "board.log"
+    log.write_bytes(subprocess.run([folder / "app"], capture_output=True, timeout=60, check=True).stdout)
+    return log, files
+
+
+def flipped(text: str, constant: str) -> str:
+    """The text with the first number of a constant changed in its lowest bit."""
+    match = re.search(rf"\b{constant}\[\d+\] = {{\n(-?\d+)", text)
+    assert match is not None
+    return f"{text[: match.start(1)]}{int(match[1]) ^ 1}{text[match.end(1) :]}"
+
+
+def weights(made: Build, step: int) -> str:
+    (name,) = (ref.constant for key, ref in made.program.calls[step].arguments.items() if key == "weights")  # type: ignore[union-attr]
+    return name
+
+
+@pytest.fixture(scope="module")
+def digits_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return host_log(built(DIGITS), tmp_path_factory.mktemp("digits"), steps=2)[0]
+
+
+@pytest.mark.gcc
+def test_a_sound_firmware_is_equal_in_every_layer(digits_log: Path) -> None:
+    found = compare_log(DIGITS, digits_log, None)
+    assert found.runs == 2
+    assert found.damaged == 0
+    assert [v.status for v in found.verdicts] == ["equal"] * 20
+    assert found.worst_output == 0
+    assert found.to_text().endswith("all are equal")
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize("step", [pytest.param(0, marks=pytest.mark.slow), 4])
+def test_a_flipped_weight_bit_is_found_in_its_layer(tmp_path: Path, step: int) -> None:
+    made = built(DIGITS)
+    log, _ = host_log(made, tmp_path, flip=weights(made, step))
+    first = compare_log(DIGITS, log, None).first_divergent
+    assert first is not None
+    assert first.layer == f"digits_layer_{step:02d}"
+    assert first.kernel == made.program.calls[step].kernel
+    assert first.origin == made.program.calls[step].origin
+    assert first.expected != first.found
+    assert len(first.element) == 4
+
+
+@pytest.mark.gcc
+def test_without_data_the_checksums_still_tell_the_layer(tmp_path: Path) -> None:
+    made = built(DIGITS)
+    log, _ = host_log(made, tmp_path, flip=weights(made, 4), flags=["-DDIGITS_DEBUG_DATA=0"])
+    inputs = tmp_path / "in.npz"
+    np.savez(inputs, arr_0=(np.arange(64) * 7).astype(np.uint8).view(np.int8).reshape(1, 1, 8, 8, 1))
+    found = compare_log(DIGITS, log, inputs)
+    first = found.first_divergent
+    assert first is not None
+    assert first.layer == "digits_layer_04"
+    assert first.element == ()
+    assert [v.status for v in found.verdicts[:5]] == ["equal"] * 5
+    without = compare_log(DIGITS, log, None)
+    assert without.verdicts == ()
+    assert "--inputs" in without.to_text()
+
+
+@pytest.mark.gcc
+def test_what_a_truncated_log_lacks_is_not_called_equal(tmp_path: Path, digits_log: Path) -> None:
+    text = digits_log.read_text()
+    cut = tmp_path / "cut.log"
+    cut.write_text(text[: len(text) // 4])
+    found = compare_log(DIGITS, cut, None)
+    kinds = [v.status for v in found.verdicts]
+    assert "missing" in kinds
+    assert "differs" not in kinds
+    assert found.worst_output == float("inf")
+    assert "nothing that the log has differs" in found.to_text()
+    assert "truncated" in found.to_text()
+
+
+@pytest.mark.gcc
+def test_a_lost_line_hides_only_its_own_bytes(tmp_path: Path, digits_log: Path) -> None:
+    lines = digits_log.read_text().splitlines(keepends=True)
+    at = next(i for i, text in enumerate(lines) if text.startswith("$ARN D") and " 00000003 00000020 " in text)
+    for index in (at, at + 1):
+        lines[index] = lines[index].replace("0", "1", 5)
+    damaged = tmp_path / "damaged.log"
+    damaged.write_text("".join(lines))
+    found = compare_log(DIGITS, damaged, None)
+    assert found.damaged == 2
+    # The checksum of the whole record, which is not damaged, still vouches for it.
+    assert {v.status for v in found.verdicts} == {"equal"}
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize("objective", ["flash", pytest.param("ram", marks=pytest.mark.slow)])
+def test_the_log_says_how_the_model_was_compiled(tmp_path: Path, objective: ObjectiveName) -> None:
+    log, _ = host_log(built(DIGITS, objective), tmp_path)
+    assert compare_log(DIGITS, log, None).to_text().endswith("all are equal")
+
+
+@pytest.mark.gcc
+def test_the_log_of_another_model_is_told(tmp_path: Path, digits_log: Path) -> None:
+    model = load_model(DIGITS)
+    node = next(node for node in model.graph.nodes if node.op == "conv2d")
+    weight = node.operand(1)
+    changed = np.array(weight.constant)
+    changed.reshape(-1)[0] ^= 1
+    weight.constant = changed
+    other = tmp_path / "other.tflite"
+    other.write_bytes(export_model(model))
+    with pytest.raises(DataError, match="fingerprint"):
+        compare_log(other, digits_log, None)
+
+
+@pytest.mark.gcc
+def test_the_command_line_names_layer_and_element(tmp_path: Path) -> None:
+    made = built(DIGITS)
+    log, _ = host_log(made, tmp_path, flip=weights(made, 2))
+    done = arenite("compare", DIGITS, log, "--fail-above", 0)
+    assert done.returncode == 1
+    assert "an output differs by" in done.stderr
+    assert "the first that differs: layer 2 conv2d 'pointwise', invocation 0" in done.stdout
+    assert "function digits_layer_02, kernel arenite_pointwise_s8" in done.stdout
+    assert re.search(r"the first is \[0, \d+, \d+, \d+\]: expected -?\d+, found -?\d+", done.stdout)
+    content = json.loads(json.dumps(compare_log(DIGITS, log, None).to_json(), allow_nan=False))
+    assert content["first_divergent"]["layer"] == "digits_layer_02"
+
+
+@pytest.mark.gcc
+def test_a_build_without_the_log_is_what_it_was(tmp_path: Path) -> None:
+    model = load_model(DIGITS)
+    plain = build(model, CompileOptions(simulate="off"), lambda _: None)
+    debug = built(DIGITS)
+    assert plain.files == debug.files
+    both = [lay_out(each, make_extras(each)) for each in (plain, debug)]
+    differing = {name for name in both[1] if both[0].get(name) != both[1][name]}
+    assert differing == {"digits.c", "CMakeLists.txt", "digits_debug.c", "digits_debug.h", "arenite_debug.h"}
+    assert b"debug" not in both[0]["digits.c"]
+
+
+@pytest.mark.zig
+@pytest.mark.unicorn
+@pytest.mark.parametrize("flip", [pytest.param(False, marks=pytest.mark.slow), True])
+def test_the_log_of_an_emulated_core(tmp_path: Path, flip: bool) -> None:
+    from arenite.driver.firmware import Firmware, hook_library
+    from arenite.simulator.board import Board
+
+    made = built(DIGITS)
+    more = {**make_extras(made).other, "putc.c": Path(__file__).with_name("putc.c").read_bytes()}
+    if flip:
+        more["digits_data.c"] = flipped(made.files["digits_data.c"].decode(), f"digits_{weights(made, 6)}").encode()
+    with Firmware.link(
+        made, get("cortex-m4"), firmware_compiler("zig"), more=more, defines={"DIGITS_DEBUG_OWN_OUTPUT": ""}
+    ) as firmware:
+        board = Board(firmware.elf, get("cortex-m4"), hook_library())
+        address = board.call("digits_input_0").value
+        board.write(address, bytes(np.random.default_rng(0).integers(0, 256, 64, np.uint8)))
+        board.call("digits_invoke")
+        nbytes = int.from_bytes(board.read(board.symbol("caught_nbytes"), 4), "little")
+        log = tmp_path / "board.log"
+        log.write_bytes(board.read(board.symbol("caught"), nbytes))
+    found = compare_log(DIGITS, log, None)
+    first = found.first_divergent
+    assert (first.layer if first else None) == ("digits_layer_06" if flip else None)
+    assert len(found.verdicts) == 10
+
+
+@pytest.mark.gcc
+def test_state_goes_from_one_invocation_to_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "counting.tflite"
+    path.write_bytes(export_model(model_of(delay())))
+    log, _ = host_log(built(path), tmp_path, steps=3)
+    found = compare_log(path, log, None)
+    assert found.runs == 3
+    assert found.to_text().endswith("all are equal")
+    later = tmp_path / "later.log"
+    text = log.read_text()
+    later.write_text(text[text.index("app: step 1") :])
+    assert "what the network kept before it is not known" in compare_log(path, later, None).to_text()
+
+
+@pytest.mark.gcc
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mlperf_kws_int8", "mlperf_ad_f32", "tflm_micro_speech_lstm", "mww_okay_nabu_v2"])
+def test_models_of_the_zoo(tmp_path: Path, name: str) -> None:
+    path = ZOO / f"{name}.tflite"
+    log, _ = host_log(built(path), tmp_path, steps=2)
+    found = compare_log(path, log, None)
+    assert [v for v in found.verdicts if v.status != "equal"] == []
+    assert found.runs == 2
