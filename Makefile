@@ -37,7 +37,7 @@ demo: $(VENV)/sim.stamp
 	$(BIN)/python examples/digits/demo.py
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-all: $(VENV)/dev.stamp
 	ARENITE_PROFILE=ci $(BIN)/python -m pytest -m '' -n 2 --dist loadfile --hypothesis-seed=$(SEED)
