@@ -37,6 +37,7 @@ def test_a_chain_is_converted_once_at_each_end() -> None:
     graph = builder.output(builder.node("add", [a, x], [TYPE], ArithmeticAttrs(), name="b").result)
     before = clone_graph(graph)
     assert verdicts(LegalizeUint8(), graph, REGISTRY) == {"a": ["passed legalized"], "b": ["passed legalized"]}
+    assert [value.type.dtype for value in graph.constants()] == [DType.INT8]
     run_pipeline(graph, default_passes(), REGISTRY)
     assert ops(graph) == ["quantize", "add", "add", "quantize"]
     assert [value.name for value in (*graph.inputs, *graph.outputs)] == ["x", "b"]

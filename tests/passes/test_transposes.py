@@ -1,5 +1,6 @@
 """Transposes: each precondition has a test that fails when it is taken away."""
 
+import dataclasses
 from collections.abc import Sequence
 from itertools import permutations
 
@@ -16,8 +17,10 @@ from arenite.ir.builder import GraphBuilder
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
+from arenite.ir.opdef import Registry
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
+from arenite.ops.activation import SoftmaxAttrs
 from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.passes.base import Context
 from arenite.passes.transposes import SimplifyTransposes
@@ -213,6 +216,90 @@ def test_ops_that_are_not_elementwise_keep_theirs() -> None:
     x = transpose(b, b.input("x", tensor()), TO_NHWC, "first")
     graph = b.output(b.node("softmax", [x], [x.type], REGISTRY["softmax"].attrs(), name="softmax").result)
     assert "softmax" not in verdicts(SimplifyTransposes(), graph, REGISTRY)
+
+
+def reasons(graph: Graph, subject: str = "transpose", registry: Registry = REGISTRY) -> list[str]:
+    """What is said of graphs that are not sound."""
+    remarks = SimplifyTransposes().run(graph, Context(registry)).remarks
+    return [remark.reason.slug for remark in remarks if remark.subject == subject]
+
+
+@pytest.mark.parametrize("which", ["source", "result", "dtype", "order"])
+def test_precondition_the_order_is_known(which: str) -> None:
+    b = GraphBuilder()
+    first = transpose(b, b.input("x", tensor()), TO_NHWC, "first")
+    second = transpose(b, first, (0, 0, 1, 2) if which == "order" else TO_NCHW)
+    graph = b.output(relu(b, second))
+    if which == "source":
+        first.type = dataclasses.replace(first.type, shape=(1, "h", 4, 2))
+    elif which == "result":
+        second.type = dataclasses.replace(second.type, shape=(1, 2, "h", 4))
+    elif which == "dtype":
+        second.type = dataclasses.replace(second.type, dtype=DType.UINT8)
+    assert reasons(graph) == ["computed"]
+
+
+def computed(b: GraphBuilder, x: Value, name: str) -> Value:
+    perm = b.input("perm", TensorType(DType.INT32, (4,)))
+    return b.node("transpose", [x, perm], [x.type], Attrs(), name=name).result
+
+
+def test_a_first_one_whose_order_is_computed_is_no_partner() -> None:
+    b = GraphBuilder()
+    graph = b.output(transpose(b, computed(b, b.input("x", tensor()), "first"), TO_NHWC))
+    assert reasons(graph) == ["no-partner"]
+
+
+def test_orders_that_are_computed_do_not_sink() -> None:
+    b = GraphBuilder()
+    graph = b.output(relu(b, computed(b, b.input("x", tensor()), "first")))
+    assert reasons(graph, "relu") == ["orders-differ"]
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 4, "n"), (1, 1, 3, 4, 2)])
+def test_results_of_other_ranks_or_no_known_shape(shape: tuple[int | str, ...]) -> None:
+    b = GraphBuilder()
+    one, other = (transpose(b, b.input(name, tensor()), TO_NHWC, f"t{name}") for name in "ab")
+    type_ = dataclasses.replace(tensor(), shape=shape)
+    graph = b.output(b.node("add", [one, other], [type_], ArithmeticAttrs(), name="sum").result)
+    assert reasons(graph, "sum") == ["orders-differ"]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_only_elementwise_ops_with_one_result_are_passed(known: bool) -> None:
+    b = GraphBuilder()
+    x = transpose(b, b.input("x", tensor()), TO_NHWC, "first")
+    results = b.node("own", [x], [x.type, x.type], Attrs(), name="own").results
+    own = dataclasses.replace(REGISTRY["relu"], name="own", result_names=("one", "other"))
+    registry = REGISTRY.extended_with([own]) if known else REGISTRY
+    assert reasons(b.output(*results), "own", registry) == []
+
+
+def test_operands_that_are_absent_stay_so() -> None:
+    b = GraphBuilder()
+    one, other = (transpose(b, b.input(name, tensor()), TO_NHWC, f"t{name}") for name in "ab")
+    graph = b.output(b.node("maximum", [one, None, other], [one.type], Attrs(), name="max").result)
+    assert reasons(graph, "max") == ["sunk"]
+    assert [value.name if value else None for value in next(iter(graph.nodes)).operands] == ["a", None, "b"]
+
+
+def test_transposes_that_others_read_are_no_gain() -> None:
+    b = GraphBuilder()
+    one, other = (transpose(b, b.input(name, tensor()), TO_NHWC, f"t{name}") for name in "ab")
+    graph = b.output(binary(b, "add", one, other), b.node("softmax", [one], [one.type], SoftmaxAttrs()).result)
+    assert reasons(graph, "sum") == ["no-gain"]
+
+
+@pytest.mark.parametrize("reader", ["nobody", "softmax", "computed"])
+def test_nothing_is_gained_where_no_known_transpose_reads_the_result(reader: str) -> None:
+    b = GraphBuilder()
+    x = b.input("x", tensor())
+    middle = relu(b, transpose(b, x, TO_NHWC, "first"))
+    if reader == "softmax":
+        b.output(b.node("softmax", [middle], [middle.type], SoftmaxAttrs()).result)
+    elif reader == "computed":
+        b.output(computed(b, middle, "last"))
+    assert reasons(b.graph, "relu") == ["no-gain"]
 
 
 @pytest.mark.wheel

@@ -85,7 +85,7 @@ def _is_unary(node: Node, registry: Registry) -> bool:
     definition = registry.get(node.op)
     if definition is None or not definition.has(Trait.ELEMENTWISE) or not definition.is_foldable:
         return False
-    single = len(node.operands) == len(node.results) == 1
+    single = len(node.operands) == 1 and len(node.results) == 1
     return single and not node.operand(0).is_variable and node.operand(0).type.shape == node.result.type.shape
 
 

@@ -77,7 +77,7 @@ def _transposes(value: Value) -> Node | None:
 def order_of(node: Node) -> tuple[int, ...] | None:
     """For each dimension of a transpose's result, the operand's; None when it is not known, or types differ besides."""
     perm, source, result = node.operand(1), node.operand(0), node.result
-    if not perm.is_constant or perm.constant is None or not (source.type.is_static and result.type.is_static):
+    if not perm.is_constant or not (source.type.is_static and result.type.is_static):
         return None
     quantization = source.type.quantization
     if quantization is not None and not quantization.is_per_tensor:
@@ -85,7 +85,7 @@ def order_of(node: Node) -> tuple[int, ...] | None:
     if (source.type.dtype, quantization) != (result.type.dtype, result.type.quantization):
         return None
     rank = source.type.rank
-    order = tuple(int(axis) % rank for axis in perm.constant.ravel()) if rank else ()
+    order = tuple(int(axis) % rank for axis in np.ravel(np.asarray(perm.constant))) if rank else ()
     return order if sorted(order) == list(range(rank)) else None
 
 
@@ -95,10 +95,11 @@ def _compose(node: Node, work: Work) -> None:
     before = None if first is None else order_of(first)
     if order is None:
         candidate.missed(COMPUTED)
-    elif first is None or before is None:
+    elif before is None:
         reason = INPUT_LAYOUT if middle in work.graph.inputs else NO_PARTNER
         candidate.missed(reason, value=middle.name)
     else:
+        assert first is not None, "it has an order"
         both, source = tuple(before[axis] for axis in order), first.operand(0)
         undone = both == tuple(range(len(both)))
         if undone and not work.rewriter.may_replace(node.result, source):
@@ -208,13 +209,13 @@ def _untransposed_operand(value: Value, order: tuple[int, ...], work: Work) -> V
     transpose = _transposes(value)
     if transpose is not None:
         return transpose.operand(0)
-    if not value.is_constant or value.constant is None or value.type.rank > len(order):
+    if not value.is_constant:
         return Mismatch(NOT_ALL, {"value": value.name})
     if value.type.quantization is not None and not value.type.quantization.is_per_tensor:
         return Mismatch(PER_CHANNEL, {"value": value.name})
     if value.type.nelem == 1:
         return value
-    array = _expanded(value.constant, len(order)).transpose(np.argsort(order))
+    array = _expanded(np.asarray(value.constant), len(order)).transpose(np.argsort(order))
     type_ = replace(value.type, shape=array.shape)
     # A splat stays one element.
     return work.rewriter.constant(value.name, np.ascontiguousarray(array) if any(array.strides) else array, type_)
