@@ -35,6 +35,7 @@ _TOOLS: dict[str, tuple[Callable[[], bool], str]] = {
     "clang": (_program("clang"), "a host clang"),
     "arm_gcc": (_program("arm-none-eabi-gcc"), "gcc-arm-none-eabi"),
     "qemu": (_program("qemu-system-arm"), "qemu-system-arm"),
+    "cmake": (_program("cmake"), "cmake"),
     "shared": (SHARED.is_dir, "the shared models and cases beside the checkout"),
 }
 
