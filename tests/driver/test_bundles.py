@@ -67,6 +67,7 @@ def test_cmake_builds_links_and_tests_itself(tmp_path: Path) -> None:
 
 @pytest.mark.cmake
 @pytest.mark.arm_gcc
+@pytest.mark.slow
 def test_cmake_builds_the_library_for_a_cortex_m(tmp_path: Path) -> None:
     write(files_of("cmake"), tmp_path)
     (tmp_path / "m4.cmake").write_text(
@@ -139,7 +140,7 @@ add_subdirectory(net)
 
 @pytest.mark.gcc
 @pytest.mark.cmake
-@pytest.mark.parametrize("selftest", [False, True])
+@pytest.mark.parametrize("selftest", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_the_zephyr_module_configures_and_builds(tmp_path: Path, selftest: bool) -> None:
     write(files_of("zephyr"), tmp_path / "net")
     option = "set(CONFIG_ARENITE_DIGITS_SELFTEST y)\n" if selftest else ""
