@@ -1,5 +1,6 @@
 """Joining slices: each precondition has a test that fails when it is taken away."""
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -140,6 +141,45 @@ def test_places_that_are_computed() -> None:
     assert remark.reason.slug == "not-pieces"
 
 
+def reasons(graph: Graph, subject: str = "join") -> list[str]:
+    """What is said of graphs that are not sound."""
+    remarks = JoinSlices().run(graph, Context(REGISTRY)).remarks
+    return [remark.reason.slug for remark in remarks if remark.subject == subject]
+
+
+def test_places_that_are_state() -> None:
+    b = GraphBuilder()
+    x, begin = b.input("x", tensor()), b.variable("begin", TensorType(DType.INT32, (3,)))
+    begin.constant = np.zeros(3, np.int32)
+    node = b.node("slice", [x, begin, ints(b, 2, 3, 3)], [tensor((2, 3, 3))], Attrs(), name="piece")
+    assert reasons(b.output(join(b, [node.result, rows(b, x, 3, 3)]))) == ["not-pieces"]
+
+
+def test_what_was_computed_otherwise_is_no_piece() -> None:
+    b = GraphBuilder()
+    x = b.input("x", tensor())
+    assert said(b.output(join(b, [relu(b, x), rows(b, x, 0, 6)]))) == "missed not-pieces"
+
+
+def test_one_piece_is_not_joined() -> None:
+    b = GraphBuilder()
+    assert said(b.output(join(b, [rows(b, b.input("x", tensor()), 0, 2)]))) == "missed not-pieces"
+
+
+@pytest.mark.parametrize("why", ["source", "empty-source", "empty-piece", "declared"])
+def test_pieces_of_no_known_place(why: str) -> None:
+    b = GraphBuilder()
+    x = b.input("x", tensor((2, 0, 3) if why == "empty-source" else DIMS))
+    counts = {"empty-source": (0, 0), "empty-piece": (0, 6)}.get(why, (3, 3))
+    one, other = rows(b, x, 0, counts[0]), rows(b, x, counts[0], counts[1])
+    graph = b.output(join(b, [one, other]))
+    if why == "source":
+        x.type = dataclasses.replace(x.type, shape=("n", 6, 3))
+    if why == "declared":
+        one.type = tensor((2, 2, 3))
+    assert reasons(graph) == ["not-pieces"]
+
+
 def test_an_activation_changes_what_is_joined() -> None:
     b = GraphBuilder()
     graph = b.output(join(b, split(b, b.input("x", tensor()), 2), activation=Activation.RELU))
@@ -155,10 +195,10 @@ def test_an_output_keeps_its_name() -> None:
 def test_joined_twice_is_joined_once() -> None:
     b = GraphBuilder()
     x, y, z = (b.input(name, tensor()) for name in "xyz")
-    graph = b.output(join(b, [x, join(b, [y, z], -2, name="inner")]))
+    graph = b.output(join(b, [x, join(b, [y, z], -2, name="inner"), relu(b, x)]))
     assert said(graph) == "passed flattened"
-    assert ops(graph) == ["concatenation"]
-    assert [value.name for value in next(iter(graph.nodes)).present_operands] == ["x", "y", "z"]
+    assert ops(graph) == ["relu", "concatenation"]
+    assert [value.name for value in list(graph.nodes)[1].present_operands] == ["x", "y", "z", "relu"]
 
 
 @pytest.mark.parametrize("why", ["axis", "several", "output", "activation", "quantization"])
@@ -211,6 +251,29 @@ def test_the_split_of_something_else() -> None:
     b = GraphBuilder()
     graph = b.output(*split(b, b.input("x", tensor()), 2))
     assert said(graph, "split") == "missed not-joined"
+
+
+def test_the_split_of_what_another_op_computed() -> None:
+    b = GraphBuilder()
+    graph = b.output(*split(b, relu(b, b.input("x", tensor())), 2))
+    assert said(graph, "split") == "missed not-joined"
+
+
+def test_the_split_of_what_was_joined_and_clamped() -> None:
+    b = GraphBuilder()
+    x, y = (b.input(name, tensor()) for name in "xy")
+    parts = split(b, join(b, [x, y], activation=Activation.RELU), 2)
+    graph = b.output(*(relu(b, part) for part in parts))
+    assert reasons(graph, "split") == ["not-joined"]
+
+
+def test_what_was_joined_stays_where_it_is_read() -> None:
+    b = GraphBuilder()
+    x, y = (b.input(name, tensor()) for name in "xy")
+    joined = join(b, [x, y])
+    graph = b.output(*(relu(b, part) for part in split(b, joined, 2)), joined)
+    assert said(graph, "split") == "passed unjoined"
+    assert ops(graph) == ["concatenation", "relu", "relu"]
 
 
 def test_split_outputs_keep_their_names() -> None:

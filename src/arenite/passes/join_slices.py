@@ -104,9 +104,9 @@ def _join(node: Node, work: Work) -> None:
         candidate.missed(whole.reason, **whole.arguments)
         return
     source = whole.source
-    pieces = {value.producer for value in node.present_operands if value.producer is not None}
-    origin = [name for each in node.operands if each and each.producer for name in each.producer.origin]
-    if whole.dims == source.type.dims and source.type == node.result.type:
+    pieces = [_producer(value) for value in node.present_operands]
+    origin = [name for each in pieces for name in each.origin]
+    if source.type == node.result.type:
         if not work.rewriter.may_replace(node.result, source):
             candidate.missed(OUTPUT_NAME)
             return
@@ -117,7 +117,7 @@ def _join(node: Node, work: Work) -> None:
     else:
         _slice(node, whole, origin, work)
         candidate.passed(ONE_SLICE, source=source.name)
-    for each in pieces:
+    for each in dict.fromkeys(pieces):
         if not any(value.is_read for value in each.results):
             work.rewriter.erase(each)
 
@@ -129,13 +129,18 @@ def _flattened(node: Node, work: Work) -> Node | None:
         return None
     operands: list[Value | None] = []
     for value in node.present_operands:
-        operands.extend(value.producer.operands if value.producer is not None and value.producer in inner else [value])
+        operands.extend(_producer(value).operands if value.producer in inner else [value])
     origin = [name for each in (*inner, node) for name in each.origin]
     made = work.rewriter.insert(node, node.op, operands, [node.result.type], node.attrs, name=node.name, origin=origin)
     work.rewriter.replace(node, [made.result], take_names=True)
     for each in inner:
         work.rewriter.erase(each)
     return made
+
+
+def _producer(value: Value) -> Node:
+    assert value.producer is not None, "a piece comes from a node"
+    return value.producer
 
 
 def _inner(node: Node, value: Value) -> Node | None:
