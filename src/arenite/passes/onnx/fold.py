@@ -40,7 +40,8 @@ BROADCAST = Reason(
 NEEDLESS = Reason("needless", "{subject} was computed now, and what is computed from it too, so that nobody reads it")
 IMPURE = Reason("impure", "{subject} may not be computed beforehand: {why}")
 KEEPS_QUANTIZED = Reason(
-    "keeps-quantized", "{subject} would make {gained} bytes of reals of quantized constants that take {freed}"
+    "keeps-quantized",
+    "{subject} dequantizes constants ({gained} bytes of reals for {freed}): runtimes know quantized layers by it",
 )
 
 COMPUTED_NBYTES = 1 << 26

@@ -10,7 +10,7 @@ from arenite.ir.opdef import OpError
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.names import is_onnx, split_op
 from arenite.passes.base import Pass, Work
-from arenite.passes.onnx import rules_layers, rules_movement, rules_noop, rules_slices, rules_views
+from arenite.passes.onnx import rules_layers, rules_movement, rules_noop, rules_quantized, rules_slices, rules_views
 from arenite.passes.onnx.facts import Facts
 from arenite.passes.onnx.rules import Done, Rule, Site
 from arenite.passes.purity import why_impure
@@ -24,6 +24,7 @@ RULES: tuple[Rule, ...] = (
     *rules_movement.RULES,
     *rules_layers.RULES,
     *rules_slices.RULES,
+    *rules_quantized.RULES,
 )
 
 Scope = dict[Hashable, Value]
