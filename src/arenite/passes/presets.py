@@ -8,6 +8,7 @@ from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.fold import Fold
 from arenite.passes.fold_channels import FoldChannels
 from arenite.passes.fuse_activations import FuseActivations
+from arenite.passes.fuse_dilations import FuseDilations
 from arenite.passes.fuse_pads import FusePads
 from arenite.passes.join_slices import JoinSlices
 from arenite.passes.legalize_uint8 import LegalizeUint8
@@ -30,12 +31,14 @@ def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes) -> tuple[Pass, ...
     """What runs unless asked otherwise, before lowering.
 
     Folding exposes dead nodes; removing them first leaves values with fewer readers, so that more fuses, and saves
-    looking at what nobody reads. Activations fuse before pads, since they bound what max pools see.
+    looking at what nobody reads. Dilations fuse early: they leave views for others to merge, and a convolution beside
+    what blocks kept it from. Activations fuse before pads, since they bound what max pools see.
     """
     return (
         Fold(fold_max_nbytes),
         Straighten(),
         SimplifyTransposes(),
+        FuseDilations(),
         Canonicalize(),
         JoinSlices(),
         CommonSubexpressions(),
@@ -57,6 +60,7 @@ def file_passes(
     """
     options = {
         Fold.name: Fold(fold_max_nbytes, keep_float16),
+        FuseDilations.name: FuseDilations(explicit=False),
         FusePads.name: FusePads(explicit=False),
         ComposeUnary.name: ComposeUnary(tables=False),
     }
