@@ -74,13 +74,13 @@ def _piece(value: Value) -> _Piece | None:
     if node is None or node.op not in slicing.VIEWS:
         return None
     views, data = slicing.VIEWS[node.op]
-    source, fixed = node.operand(data), (v for i, v in enumerate(node.present_operands) if i != data)
-    if not source.type.is_static or not all(v.is_constant for v in fixed) or 0 in source.type.dims:
+    source = node.operand(data)
+    if not source.type.is_static:
         return None
     base = stand_in(source.type)
     try:
         view = views(OpCall.of(node), base)[node.results.index(value)]
-    except OpError:
+    except OpError:  # begin or size is not constant
         return None
     if view.strides != base.strides or view.shape != value.type.shape or not view.size:
         return None

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from arenite.passes.onnx.fuse_affine import FuseAffine
+from arenite.passes.onnx.fuse_affine import FuseAffine, FuseBatchNorm
 from passes.onnx.fusing import Net, Outcome, rand, said
 
 SPEC = FuseAffine()
@@ -61,6 +61,20 @@ def test_a_shift_before_a_padded_convolution_stays() -> None:
     m = n.node("Add", [n.input("x", [1, 3, 5, 5]), per_channel(4, 3)], "m")
     o = Outcome(n.model(conv(n, m, pads=[0, 0, 1, 0])), SPEC)
     assert o.of("m") == "missed padded"
+
+
+@pytest.mark.parametrize("pads", [[1, 0, 0, 0], [0, 0, 0, 1]])
+def test_padding_of_one_side_is_padding(pads: list[int]) -> None:
+    n = Net()
+    m = n.node("Add", [n.input("x", [1, 3, 5, 5]), per_channel(4, 3)], "m")
+    assert Outcome(n.model(conv(n, m, pads=pads)), SPEC).of("m") == "missed padded"
+
+
+def test_windows_of_other_ranks_do_not_fit() -> None:
+    n = Net()
+    m = n.node("Add", [n.input("x", [1, 3, 5]), np.float32(1)], "m")
+    conv(n, m, strides=[1], dilations=[1], kernel_shape=[3, 3])
+    assert said(SPEC, n.model("layer"), "m") == ["missed misfit"]
 
 
 @pytest.mark.parametrize(
@@ -164,6 +178,29 @@ def test_what_is_not_finite_stays(op: str, number: float) -> None:
     layer = conv(n, n.input("x", [1, 3, 5, 5]))
     y = n.node(op, [layer, constant], "y")
     assert Outcome(n.model(y), SPEC).of("y") == "missed not-finite"
+
+
+def test_operators_on_constants_alone_are_no_candidates() -> None:
+    n = Net()
+    layer = conv(n, n.node("Add", [np.ones((1, 3, 5, 5), np.float32), np.float32(1)], "a"))
+    y = n.node("Add", [layer, n.input("x", [4, 1, 1])], "y")
+    assert "n_a" not in Outcome(n.model(y), SPEC).said
+
+
+def test_each_pass_takes_its_own_operators() -> None:
+    n = Net()
+    layer = conv(n, n.input("x", [1, 3, 5, 5]))
+    y = n.norm(n.node("Relu", [n.node("Mul", [layer, per_channel(4, 4)], "m")]), 4, "y")
+    assert list(Outcome(n.model(y), FuseBatchNorm()).said) == ["n_y"]
+    assert list(Outcome(n.model(y), SPEC).said) == ["n_m"]
+
+
+def test_operand_of_unknown_rank_may_have_no_dimension() -> None:
+    """One number times [1] has one, and can be multiplied with matrices then."""
+    n = Net()
+    m = n.node("Mul", [n.input("x", None), rand(1)], "m")
+    n.node("MatMul", [m, rand(2, 1, 3)], "y")
+    assert said(SPEC, n.model("y"), "m") == ["missed broadcasts"]
 
 
 # The layer
@@ -334,6 +371,19 @@ def test_layer_in_another_graph_stays() -> None:
     )
     o = Outcome(n.model("y"), SPEC)
     assert o.of("p_y") == "missed other-graph"
+
+
+def test_layer_after_in_another_graph_stays() -> None:
+    dims = ["a", "b", "c", "d"]
+    node = helper.make_node("Conv", ["m", "w"], ["p_y"], name="n_p_y")
+    branch = helper.make_graph([node], "p", [], [helper.make_tensor_value_info("p_y", onnx.TensorProto.FLOAT, dims)])
+    n = Net()
+    n.node("Mul", [n.input("x", [1, 3, 5, 5]), np.float32(3)], "m")
+    n.constant(rand(4, 3, 3, 3), "w")
+    cond = n.node("Greater", [n.input("t", []), np.float32(0)], "cond")
+    branches = {"then_branch": branch, "else_branch": _constant_branch("q", dims)}
+    n.nodes.append(helper.make_node("If", [cond], ["y"], name="n_y", **branches))
+    assert Outcome(n.model("y"), SPEC).of("m") == "missed other-graph"
 
 
 def test_layers_in_nested_graphs_fuse() -> None:

@@ -13,7 +13,7 @@ from arenite.formats.onnx import import_model, model_registry
 from arenite.passes.base import Context
 from arenite.passes.onnx.fuse_clamps import MergeClamps
 from arenite.passes.onnx.fuse_ranges import Interval
-from passes.onnx.fusing import Net, Outcome, reseed
+from passes.onnx.fusing import Net, Outcome, reseed, said
 
 SPEC = MergeClamps()
 Bounds = tuple[float | None, float | None]
@@ -267,8 +267,47 @@ def test_bounds_need_an_element_type() -> None:
     model = n.model(r)
     del model.graph.value_info[:]
     imported = import_model(model.SerializeToString(), "net")
-    said = SPEC.run(imported.graph, Context(model_registry(imported))).remarks
-    assert [f"{x.kind.value} {x.reason.slug}" for x in said if x.subject == "n_y"] == ["missed dtype-unknown"]
+    remarks = SPEC.run(imported.graph, Context(model_registry(imported))).remarks
+    assert [f"{x.kind.value} {x.reason.slug}" for x in remarks if x.subject == "n_y"] == ["missed dtype-unknown"]
+
+
+@pytest.mark.parametrize("bound", [np.array([1, 2], np.float32), np.array(1 + 0j), np.array("1", object)], ids=str)
+@pytest.mark.parametrize("place", [1, 2])
+def test_bounds_that_are_no_numbers(bound: Any, place: int) -> None:
+    n = Net()
+    operands: list[Any] = [n.input("x", [3, 4]), np.float32(1), np.float32(1)]
+    operands[place] = n.constant(bound)
+    assert said(SPEC, n.model(n.node("Clip", operands, "y")), "y") == ["missed unknown-bounds"]
+
+
+@pytest.mark.parametrize("place", [1, 2])
+@pytest.mark.parametrize("bound", ["computed", "NaN"])
+def test_bounds_that_are_computed_or_nan(bound: str, place: int) -> None:
+    n = Net()
+    operands: list[Any] = [n.input("x", [3, 4]), np.float32(0), np.float32(1)]
+    operands[place] = n.input("b", []) if bound == "computed" else np.float32(np.nan)
+    assert said(SPEC, n.model(n.node("Clip", operands, "y")), "y") == ["missed unknown-bounds"]
+
+
+def test_places_of_maxima_are_not_bounded_as_maxima_are() -> None:
+    n = Net()
+    t = n.node("Tanh", [n.input("x", [1, 1, 4, 4])])
+    n.nodes.append(onnx.helper.make_node("MaxPool", [t], ["m", "i"], kernel_shape=[2, 2]))
+    n.node("Clip", ["i", np.int64(-1), np.int64(1)], "y")
+    assert said(SPEC, n.model("y"), "y") == ["missed no-clamp"]
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0, -0.5, 0.0])
+def test_a_relu_undoes_a_leaky_one(alpha: float) -> None:
+    n = Net()
+    y = n.node("Relu", [n.node("LeakyRelu", [n.input("x", [3, 50])], alpha=alpha)], "y")
+    verdict = "passed covers" if alpha > 0 else "missed no-clamp"
+    assert Outcome(n.model(y), SPEC, tolerance=0, scale=3).said["n_y"][0] == verdict
+
+
+def test_merged_clips_have_no_operands_that_are_absent_at_the_end() -> None:
+    o = pair((1, None), None)
+    assert len(o.model.graph.node[0].input) == 2
 
 
 @given(st.lists(st.floats(-5, 5), min_size=4, max_size=4), st.floats(-9, 9))

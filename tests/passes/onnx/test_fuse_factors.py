@@ -46,7 +46,7 @@ def test_constant_before_the_data() -> None:
     assert Outcome(n.model(scale(n, a, "Mul", 2)), SPEC).said == {}
 
 
-@pytest.mark.parametrize(("first", "second"), [([1, 2, 3, 4], 2), (2, [1, 2, 3, 4]), (2, [[2]])])
+@pytest.mark.parametrize(("first", "second"), [([1, 2, 3, 4], 2), (2, [1, 2, 3, 4]), ([2], [1, 2, 3, 4]), (2, [[2]])])
 def test_several_numbers_or_dimensions_stay(first: Any, second: Any) -> None:
     n = Net()
     y = scale(n, scale(n, n.input("x", [4]), "Mul", first), "Mul", second, "y")
@@ -58,6 +58,24 @@ def test_what_leaves_the_range_stays(first: float, second: float) -> None:
     n = Net()
     y = scale(n, scale(n, n.input("x", [3, 4]), "Mul", first), "Mul", second, "y")
     assert said(SPEC, n.model(y), "y") == ["missed range"]
+
+
+@pytest.mark.parametrize("second", ["Relu", "Add", "computed"])
+def test_what_is_no_factor_is_no_candidate(second: str) -> None:
+    n = Net()
+    a = scale(n, n.input("x", [4]), "Mul", 2)
+    if second == "Relu":
+        y = n.node("Relu", [a])
+    else:
+        y = scale(n, a, "Add", 2) if second == "Add" else n.node("Mul", [a, n.input("z", [4])])
+    assert Outcome(n.model(y), SPEC).said == {}
+    n = Net()
+    x = n.input("x", [4])
+    if second == "Relu":
+        y = n.node("Relu", [x])
+    else:
+        y = scale(n, x, "Add", 2) if second == "Add" else n.node("Mul", [x, n.input("z", [4])])
+    assert Outcome(n.model(scale(n, y, "Mul", 2)), SPEC).said == {}
 
 
 def test_divisions_by_0_stay() -> None:

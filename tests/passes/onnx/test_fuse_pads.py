@@ -59,7 +59,7 @@ def test_axes() -> None:
     assert said(SPEC, n.model(conv(n, p)), "p") == ["missed pads-unknown"]
 
 
-@pytest.mark.parametrize(("pads", "axes"), [([1, 1], [2, 3]), ([1, 1, 1, 1], [2, 2]), ([1, 1], [7])])
+@pytest.mark.parametrize(("pads", "axes"), [([1, 1], [2, 3]), ([1, 1, 1, 1], [2, 2]), ([1, 1], [7]), ([1, 1], [-5])])
 def test_pads_that_do_not_fit_stay(pads: list[int], axes: list[int]) -> None:
     n = Net(opset=18)
     p = pad(n, n.input("x", [1, 2, 6, 5]), pads, axes=ints(*axes))
@@ -70,6 +70,53 @@ def test_a_pad_of_another_rank_than_its_reader_stays() -> None:
     n = Net()
     p = pad(n, n.input("x", [1, 2, 6]), [0, 0, 1, 0, 0, 1])
     assert said(SPEC, n.model(conv(n, p)), "p") == ["missed misfit"]
+
+
+def test_a_pad_of_another_rank_than_weights_stays() -> None:
+    n = Net()
+    p = pad(n, n.input("x", None), [0, 0, 1, 0, 0, 1])
+    assert said(SPEC, n.model(conv(n, p)), "p") == ["missed misfit"]
+
+
+@pytest.mark.parametrize("value", [np.zeros(2, np.float32), np.array(0j), np.array("0", object)], ids=str)
+def test_values_that_are_no_number_stay(value: Any) -> None:
+    n = Net()
+    p = pad(n, n.input("x", [1, 2, 6, 5]), [0, 0, 1, 1, 0, 0, 1, 1], value)
+    assert said(SPEC, n.model(conv(n, p)), "p") == ["missed pads-unknown"]
+
+
+def test_weights_of_unknown_rank() -> None:
+    n = Net()
+    p = pad(n, n.input("x", [1, 2, 6, 5]), [0, 0, 1, 1, 0, 0, 1, 1])
+    n.node("Conv", [p, n.input("w", None)], "y")
+    assert said(SPEC, n.model("y"), "p") == ["missed sizes-unknown"]
+
+
+def test_elements_of_an_unknown_type_may_be_any_number() -> None:
+    n = Net()
+    n.node("Identity", ["s"], "a")
+    n.inputs.append(onnx.helper.make_tensor_sequence_value_info("s", 1, None))
+    n.node("SequenceAt", ["a", np.int64(0)], "b")
+    p = pad(n, "b", [0, 0, 1, 1, 0, 0, 1, 1])
+    n.node("MaxPool", [p], "y", kernel_shape=[2, 2])
+    model = n.model("y")
+    del model.graph.value_info[:]
+    assert said(SPEC, model, "p") == ["missed value"]
+
+
+def test_no_auto_pad_may_be_said_by_nothing() -> None:
+    n = Net()
+    p = pad(n, n.input("x", [1, 2, 6, 5]), [0, 0, 1, 1, 0, 0, 1, 1])
+    conv(n, p, auto_pad="")
+    assert said(SPEC, n.model("y"), "p") == ["passed fused"]
+
+
+@pytest.mark.parametrize("attrs", [{"strides": [1]}, {"dilations": [1]}, {"strides": [1], "dilations": [1]}], ids=str)
+def test_attributes_for_other_ranks_do_not_fit(attrs: dict[str, Any]) -> None:
+    n = Net()
+    p = pad(n, n.input("x", None), [0, 0, 1, 1, 0, 0, 1, 1])
+    conv(n, p, **attrs)
+    assert said(SPEC, n.model("y"), "p") == ["missed misfit"]
 
 
 def test_the_rank_may_be_unknown() -> None:

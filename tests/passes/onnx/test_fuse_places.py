@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from arenite.passes.onnx.fuse_affine import FuseAffine, FuseBatchNorm
@@ -82,6 +83,64 @@ def test_what_is_between_must_not_be_needed_as_it_is(which: str) -> None:
         assert Outcome(n.model(*outputs), SPEC).of("y") == verdict
 
 
+@pytest.mark.parametrize("count", [8, 9])
+def test_layers_that_are_far_away_are_not_looked_for(count: int) -> None:
+    n = Net()
+    value = n.node("MatMul", [n.input("x", [3, 5]), rand(5, 4)])
+    for _ in range(count):
+        value = n.node("Transpose", [value])
+    assert bool(Outcome(n.model(n.node("Mul", [value, np.float32(2)], "y")), SPEC).said) is (count == 8)
+    n = Net()
+    value = n.node("Mul", [n.input("x", [3, 3]), np.float32(2)], "y")
+    for _ in range(count):
+        value = n.node("Transpose", [value])
+    assert bool(Outcome(n.model(n.node("MatMul", [value, rand(3, 4)])), SPEC).said) is (count == 8)
+
+
+@pytest.mark.parametrize("op", ["Sub", "Mul"])
+def test_only_an_add_holds_the_bias_of_a_product(op: str) -> None:
+    n = Net()
+    m = n.node("MatMul", [n.input("x", [2, 3, 5]), n.input("w", [5, 4])])
+    k = n.node(op, [m, rand(4)], "k")
+    y = n.node("Add", [k, rand(4)], "y")
+    assert "n_y" not in Outcome(n.model(y), SPEC).said
+
+
+def test_only_a_product_has_its_bias_elsewhere() -> None:
+    n = Net()
+    c = n.node("Conv", [n.input("x", [1, 3, 5, 5]), rand(4, 3, 1, 1), n.input("b", [4])])
+    a = n.node("Add", [c, rand(4, 1, 1)], "a")
+    o = Outcome(n.model(n.node("Mul", [a, np.float32(2)], "y")), SPEC)
+    assert o.said == {"n_a": ["missed computed-bias"]}
+
+
+@pytest.mark.parametrize("after", ["Relu", "output", "Add"])
+def test_a_shift_before_a_product_needs_a_bias_that_all_see(after: str) -> None:
+    n = Net()
+    a = n.node("Add", [n.input("x", [2, 3, 4]), np.float32(0.5)], "a")
+    m = n.node("MatMul", [a, rand(4, 5)], "m")
+    y = n.node("Relu", [m]) if after == "Relu" else n.node("Add", [m, rand(5)], "b")
+    o = Outcome(n.model(*([y, m] if after == "output" else [y])), SPEC)
+    assert o.of("a") == ("passed fused-before" if after == "Add" else "missed no-bias")
+
+
+def test_a_bias_in_another_graph_is_not_the_products() -> None:
+    dims = ["a", "b", "c"]
+
+    def branch(name: str, constant: str) -> onnx.GraphProto:
+        node = onnx.helper.make_node("Add", ["m" if name == "p" else "x", constant], [f"{name}_y"], name=f"n_{name}_y")
+        return onnx.helper.make_graph([node], name, [], [onnx.helper.make_tensor_value_info(f"{name}_y", 1, dims)])
+
+    n = Net()
+    a = n.node("Add", [n.input("x", [2, 3, 4]), np.float32(0.5)], "a")
+    n.node("MatMul", [a, rand(4, 4)], "m")
+    n.constant(rand(4), "k")
+    cond = n.node("Greater", [n.input("t", []), np.float32(0)], "cond")
+    branches = {"then_branch": branch("p", "k"), "else_branch": branch("q", "k")}
+    n.nodes.append(onnx.helper.make_node("If", [cond], ["y"], name="n_y", **branches))
+    assert Outcome(n.model("y"), SPEC).of("a") == "missed no-bias"
+
+
 def test_what_computes_is_not_passed() -> None:
     n = Net()
     m = n.node("MatMul", [n.input("x", [3, 5]), rand(5, 3)])
@@ -156,6 +215,23 @@ def test_what_is_not_beside_a_layer_counts_as_one_version() -> None:
     y = n.node("Neg", [ends[0]], "y")
     others = [n.node("Relu", [ends[1]]), n.node("Sin", [ends[2]])]
     assert Outcome(n.model(y, *others), FuseAffine(max_copy_nbytes=4 * 16 * 144)).of("y") == "passed fused-after"
+
+
+def test_what_is_no_layer_reads_weights_as_they_are() -> None:
+    n = Net()
+    w = n.constant(rand(40, 40), "w")
+    y = n.node("Neg", [n.node("MatMul", [n.input("x", [3, 40]), w])], "y")
+    others = [n.node("Neg", [n.node("Pow", [n.input("v", [40, 40]), w])]), n.node("Relu", [w])]
+    assert Outcome(n.model(y, *others), FuseAffine(max_copy_nbytes=4 * 1600)).of("y") == "passed fused-after"
+
+
+def test_what_several_read_before_layers_is_not_beside_them() -> None:
+    n = Net()
+    w, scale = n.constant(rand(40, 40), "w"), n.constant(rand(40))
+    shared = n.node("Mul", [n.input("x", [3, 40]), scale], "a")
+    alone = n.node("Mul", [n.input("v", [3, 40]), scale], "b")
+    ends = [n.node("MatMul", [shared, w]), n.node("Relu", [shared]), n.node("MatMul", [alone, w])]
+    assert Outcome(n.model(*ends), SPEC).of("b") == "missed shared-weights"
 
 
 def test_weights_that_are_data_elsewhere_stay_as_they_are_there() -> None:

@@ -11,7 +11,6 @@ from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import OpError
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.attrs import OnnxAttrs
-from arenite.ops.onnx.dialect import OnnxRegistry
 from arenite.passes.base import Pass, Work
 from arenite.passes.onnx.facts import Facts
 from arenite.passes.onnx.fuse_ranges import (
@@ -22,6 +21,7 @@ from arenite.passes.onnx.fuse_ranges import (
     Interval,
     clamp_of,
     interval_of,
+    is_whole,
 )
 
 NEEDLESS = Reason("needless", "{subject} gives what it is given, which is in [{low}, {high}] already")
@@ -71,7 +71,7 @@ def _merge(work: Work, facts: Facts) -> None:
             _merge(work.nested(region), facts)
         if node.op not in (RELU, CLIP) and node.op not in _IDENTITY_FROM_ZERO:
             continue
-        if not node.operands or node.operands[0] is None or len(node.results) != 1:
+        if not is_whole(node):
             continue
         # What took the place of the clamp before may be one again.
         while _simplify(node, work, facts):
@@ -95,7 +95,7 @@ def _simplify(node: Node, work: Work, facts: Facts) -> bool:
 def _attempt(node: Node, work: Work, facts: Facts) -> Mismatch:
     """Simplify a node, or not; what to say of it."""
     clamp = clamp_of(node, work.registry)
-    if clamp is None and node.op in _IDENTITY_FROM_ZERO:
+    if node.op in _IDENTITY_FROM_ZERO:
         clamp = Interval(0.0, float("inf"))
     if clamp is None:
         return Mismatch(UNKNOWN_BOUNDS)
@@ -104,9 +104,10 @@ def _attempt(node: Node, work: Work, facts: Facts) -> Mismatch:
     if clamp.contains(known):
         return _drop(node, known, work)
     first = data.producer
-    if first is None or node.op in _IDENTITY_FROM_ZERO:
+    if first is None or node.op in _IDENTITY_FROM_ZERO or not is_whole(first):
         return Mismatch(NO_CLAMP)
-    if node.op == RELU and first.op == "onnx.LeakyRelu" and isinstance(first.attrs, OnnxAttrs):
+    if node.op == RELU and first.op == "onnx.LeakyRelu":
+        assert isinstance(first.attrs, OnnxAttrs)
         before: Interval | None = Interval(-float("inf"), float("inf")) if _keeps_sign(first.attrs) else None
     else:
         before = clamp_of(first, work.registry)
@@ -124,8 +125,8 @@ def _attempt(node: Node, work: Work, facts: Facts) -> Mismatch:
 
 
 def _keeps_sign(attrs: OnnxAttrs) -> bool:
-    """Whether a LeakyRelu gives nothing positive of what is negative, and is finite where that is."""
-    return 0 < attrs.number("alpha", 0.01) <= 1
+    """Whether a LeakyRelu gives nothing positive of what is negative."""
+    return attrs.number("alpha", 0.01) > 0
 
 
 def _drop(node: Node, known: Interval, work: Work) -> Mismatch:
@@ -155,7 +156,8 @@ def _rewrite(first: Node, node: Node, both: Interval, work: Work, facts: Facts) 
         return Mismatch(DTYPE_UNKNOWN)
     said = {"kept": kept.name, "low": both.low, "high": both.high, "first": first.name}
     for index, value in enumerate(bounds, 1):
-        if index < len(kept.operands) or value is not None:
+        # A bound that there was does not vanish.
+        if value is not None:
             work.rewriter.set_operand(kept, index, value)
     if kept is node:
         work.rewriter.set_operand(node, 0, first.operand(0))
@@ -169,7 +171,7 @@ def _rewrite(first: Node, node: Node, both: Interval, work: Work, facts: Facts) 
 
 def _written(kept: Node, both: Interval, work: Work, facts: Facts) -> tuple[Value | None, ...] | None:
     """Operands for bounds, or none when they went into attributes; None when their type is not known."""
-    if isinstance(work.registry, OnnxRegistry) and work.registry.opset("") < BOUNDS_ARE_OPERANDS_SINCE:
+    if facts.opset < BOUNDS_ARE_OPERANDS_SINCE:
         assert isinstance(kept.attrs, OnnxAttrs)
         attrs = kept.attrs.with_value("min", float(both.low)).with_value("max", float(both.high))
         work.rewriter.set_attrs(kept, attrs)
@@ -182,7 +184,7 @@ def _written(kept: Node, both: Interval, work: Work, facts: Facts) -> tuple[Valu
         old = kept.optional_operand(index)
         if abs(number) == ABSENT:
             found.append(None)
-        elif old is not None and old.constant is not None and old.constant.reshape(-1).tolist() == [number]:
+        elif old is not None and np.ravel(np.asarray(old.constant)).tolist() == [number]:
             found.append(old)
         else:
             found.append(work.rewriter.constant(f"{kept.name}_{name}", np.array(number, dtype.numpy)))

@@ -119,8 +119,8 @@ def _attempt(first: Node, node: Node, work: Work, quantized: set[Value]) -> Mism
 
 def _factor(node: Node) -> float | None:
     """What a node multiplies by when that is one number that is not 0."""
-    array = _constant(node).constant
-    if array is None or array.size != 1:
+    array = np.asarray(_constant(node).constant)
+    if array.size != 1:
         return None
     number = float(array.reshape(-1)[0])
     if node.op == DIV:

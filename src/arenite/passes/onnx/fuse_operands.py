@@ -47,8 +47,6 @@ NORMALIZATION = "onnx.BatchNormalization"
 BINARY = frozenset({"onnx.Add", "onnx.Sub", "onnx.Mul", "onnx.Div"})
 
 NEGATION = "onnx.Neg"
-_OPERANDS = {NORMALIZATION: 5, NEGATION: 1}
-
 _PARAMETERS = ("scale", "bias", "mean", "variance")
 _TRAINING_SINCE = 14
 _SPATIAL_UNTIL = 9
@@ -97,9 +95,11 @@ class Affine:
 
 def is_affine(node: Node) -> bool:
     """Whether a node is worth reading as one."""
-    count = _OPERANDS.get(node.op, 2)
-    whole = len(node.operands) == count == len(node.present_operands) and bool(node.results)
-    return node.op in BINARY | {NORMALIZATION, NEGATION} and whole and isinstance(node.attrs, OnnxAttrs)
+    if node.op == NORMALIZATION:
+        return len(node.operands) == len(node.present_operands) == 5 and bool(node.results)
+    count = 1 if node.op == NEGATION else 2
+    whole = len(node.operands) == len(node.present_operands) == count and len(node.results) == 1
+    return node.op in BINARY | {NEGATION} and whole
 
 
 def data_operands(node: Node) -> tuple[Value, ...]:

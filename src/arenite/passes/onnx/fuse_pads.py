@@ -15,7 +15,7 @@ from arenite.ops.onnx.dialect import OLDEST_OPSET
 from arenite.passes.base import Close, Equivalence, Pass, Work
 from arenite.passes.onnx.expr import Expr
 from arenite.passes.onnx.facts import Facts
-from arenite.passes.onnx.fuse_ranges import interval_of
+from arenite.passes.onnx.fuse_ranges import interval_of, is_whole
 from arenite.passes.onnx.fuse_windows import OLD_OPSET, Windows, read_windows
 
 FUSED = Reason("fused", "{subject} became the padding of {readers}")
@@ -37,7 +37,6 @@ INDICES = Reason("indices", "'{reader}' also gives where it found each maximum, 
 MISFIT = Reason("misfit", "the attributes of '{reader}' do not fit: {problem}")
 
 _PADS_ARE_OPERANDS_SINCE = 11
-_AXES_SINCE = 18
 _CONVOLUTIONS = {"onnx.Conv": 1, "onnx.QLinearConv": 3, "onnx.ConvInteger": 1}
 """Which operand holds the weights."""
 _POOLS = frozenset({"onnx.AveragePool", "onnx.MaxPool"})
@@ -95,7 +94,7 @@ class _Fusing:
         for node in work.graph.nodes:
             for region in node.regions:
                 self.run(work.nested(region))
-            if node.op != "onnx.Pad" or not node.operands or node.operands[0] is None or len(node.results) != 1:
+            if node.op != "onnx.Pad" or not is_whole(node):
                 continue
             candidate = work.consider(node)
             refused = self._fuse(node, work)
@@ -149,7 +148,7 @@ class _Fusing:
             return Mismatch(PADS_UNKNOWN)
         rank = self._facts.of(node.operand(0)).rank
         axes: Sequence[int] | None = None
-        if self._facts.opset >= _AXES_SINCE and node.optional_operand(3) is not None:
+        if node.optional_operand(3) is not None:
             axes = self._integers(node, 3)
             if axes is None or rank is None or any(not -rank <= axis < rank for axis in axes):
                 return Mismatch(PADS_UNKNOWN)
@@ -209,9 +208,8 @@ class _Fusing:
         assert isinstance(node.attrs, OnnxAttrs)
         kernel = node.attrs.integers("kernel_shape")
         if kernel is None and node.op in _CONVOLUTIONS:
-            shape = self._facts.of(node.operand(_CONVOLUTIONS[node.op])).shape
-            known = tuple(dim for dim in (shape or ())[2:] if isinstance(dim, int))
-            kernel = known if shape is not None and len(known) == len(shape) - 2 else None
+            weights = node.optional_operand(_CONVOLUTIONS[node.op])
+            kernel = None if weights is None else _all_known(self._facts.of(weights).shape)
         if kernel is None:
             return Mismatch(SIZES_UNKNOWN)
         shape = self._facts.of(node.operand(0)).shape
@@ -235,18 +233,27 @@ class _Fusing:
         return Mismatch(VALUE, {"value": padding.value, "own": "what is less than every element"})
 
 
+def _all_known(shape: tuple[Expr, ...] | None) -> tuple[int, ...] | None:
+    """The spatial dimensions of a shape, when each is a number."""
+    if shape is None:
+        return None
+    known = tuple(dim for dim in shape[2:] if isinstance(dim, int))
+    return known if len(known) == len(shape[2:]) else None
+
+
 def _number(value: Value | None) -> float | None:
     if value is None:
         return 0.0
-    if value.constant is None or not value.is_constant or value.constant.size != 1:
+    array = np.asarray(value.constant)
+    if not value.is_constant or array.size != 1:
         return None
-    number = value.constant.reshape(-1).tolist()[0]
+    number = array.reshape(-1).tolist()[0]
     return number if isinstance(number, (int, float)) else None
 
 
 def _convolution(node: Node, padding: _Padding) -> Mismatch | None:
     own = 0.0 if node.op == "onnx.Conv" else _number(node.optional_operand(2))
-    if own is None or padding.value != own:
+    if padding.value != own:
         return Mismatch(VALUE, {"value": padding.value, "own": "its zero point" if own is None else own})
     return None
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from arenite.ir.graph import Node, Use, Value
 from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.passes.onnx.fuse_layers import MATMUL, Layer, is_layer
-from arenite.passes.onnx.fuse_operands import BINARY, NEGATION, NORMALIZATION, data_operands, is_affine
+from arenite.passes.onnx.fuse_operands import data_operands, is_affine
 
 _VIEWS = frozenset(f"onnx.{op}" for op in ("Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity"))
 _FARTHEST = 8
@@ -51,7 +51,7 @@ def layer_above(node: Node) -> Place | None:
 def layer_below(node: Node) -> Place | None:
     """The layer that takes what a node gives as its data."""
     values = [node.results[0]]
-    while len(values) <= _FARTHEST:
+    for _ in range(_FARTHEST + 1):
         uses = [use for use in values[-1].uses if use.index == 0]
         layer = next((use.node for use in uses if is_layer(use.node)), None)
         if layer is not None:
@@ -78,7 +78,7 @@ def _holds(node: Node) -> bool:
 def _holder_of(layer: Node) -> Node | None:
     """The Add that gives a MatMul its bias, when nothing else reads the product."""
     use = _only_use(layer.result)
-    if layer.op != MATMUL or use is None or use.node.graph is not layer.graph:
+    if use is None or use.node.graph is not layer.graph:
         return None
     return use.node if _holds(use.node) else None
 
@@ -110,6 +110,6 @@ def _version(use: Use) -> object:
 
 def _kind(node: Node) -> object:
     """Equal for nodes that scale and shift alike; None for others."""
-    if node.op not in BINARY | {NORMALIZATION, NEGATION} or not is_affine(node):
+    if not is_affine(node):
         return None
     return node.op, node.attrs, tuple(value if value.is_constant else None for value in node.present_operands)

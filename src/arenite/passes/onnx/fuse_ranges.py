@@ -4,6 +4,8 @@ import math
 import sys
 from dataclasses import dataclass
 
+import numpy as np
+
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import Registry
 from arenite.ops.onnx.attrs import OnnxAttrs
@@ -51,6 +53,11 @@ class Interval:
 EVERYTHING = Interval(-math.inf, math.inf)
 
 
+def is_whole(node: Node) -> bool:
+    """Whether a node of an operator with data and one result has both."""
+    return node.optional_operand(0) is not None and len(node.results) == 1
+
+
 def clamp_of(node: Node, registry: Registry) -> Interval | None:
     """What Relu or Clip clamps to; None for another node, or when it is not known.
 
@@ -59,11 +66,13 @@ def clamp_of(node: Node, registry: Registry) -> Interval | None:
     Raises:
         OpError: an attribute is of the wrong type.
     """
+    if node.op not in (RELU, CLIP) or not is_whole(node):
+        return None
     if node.op == RELU:
         return Interval(0.0, math.inf)
-    if node.op != CLIP or not isinstance(node.attrs, OnnxAttrs):
-        return None
-    if isinstance(registry, OnnxRegistry) and registry.opset("") < BOUNDS_ARE_OPERANDS_SINCE:
+    assert isinstance(node.attrs, OnnxAttrs)
+    assert isinstance(registry, OnnxRegistry)
+    if registry.opset("") < BOUNDS_ARE_OPERANDS_SINCE:
         low: float | None = node.attrs.number("min", -_OLD_ABSENT)
         high: float | None = node.attrs.number("max", _OLD_ABSENT)
     else:
@@ -77,10 +86,11 @@ def _bound(node: Node, index: int, absent: float) -> float | None:
     value = node.optional_operand(index)
     if value is None:
         return absent
-    if value.constant is None or not value.is_constant or value.constant.size != 1:
+    array = np.asarray(value.constant)
+    if not value.is_constant or array.size != 1:
         return None
     # Integers stay such, as not all of them are floats.
-    element = value.constant.reshape(-1).tolist()[0]
+    element = array.reshape(-1).tolist()[0]
     return element if isinstance(element, (int, float)) else None
 
 
