@@ -19,11 +19,14 @@ from arenite.cli.options import (
 
 def explain(
     model: ModelArgument,
-    node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Only this node of the model.")] = None,
+    node: Annotated[
+        str | None, typer.Option("--node", metavar="NAME", help="Only this node: any piece of its name.")
+    ] = None,
     pass_name: Annotated[str | None, typer.Option("--pass", metavar="NAME", help="Only this pass.")] = None,
     target: TargetOption = "cortex-m4",
     input_shape: InputShapeOption = None,
     pin: PinOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every verdict, names in full (.tflite).")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tell what happened to each node and why."""
@@ -45,4 +48,4 @@ def explain(
     if as_json:
         print_json(found.to_json())
     else:
-        typer.echo(found.to_text())
+        typer.echo(found.to_text(whole=everything))
