@@ -91,14 +91,16 @@ def measure(build: Build, extras: Extras, step: Step) -> Measurement:
     Raises:
         ToolError: a tool is missing or failed.
         SimulationFault: the firmware did what the hardware forbids.
-        SelfCheckError: its self-test fails.
+        SelfCheckError: its self-test fails, or it holds instructions that the core lacks.
     """
     from arenite.driver.firmware import Firmware, SimulatorEngine  # noqa: PLC0415 - needs the sim extra
+    from arenite.driver.firmware_check import check_instructions  # noqa: PLC0415 - needs the sim extra
     from arenite.toolchain.elf import section_sizes  # noqa: PLC0415 - needs the sim extra
 
     compiler = firmware_compiler(build.options.compiler)
     step(f"building firmware with {compiler.name}")
     with Firmware.link(build, build.target, compiler) as firmware:
+        check_instructions(firmware.elf, build.target)
         sections = section_sizes(firmware.elf)
         functions = _functions(firmware.elf)
         step("building all kernels for comparison")

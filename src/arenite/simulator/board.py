@@ -17,6 +17,7 @@ from arenite.simulator.cycles import BlockCost, BlockCosts
 from arenite.simulator.faults import SimulationFault
 from arenite.simulator.image import Function, load_image
 from arenite.simulator.profile import NativeProfiler, Profiler, PythonProfiler
+from arenite.simulator.stores import Range, StoreCheck
 from arenite.simulator.timing import core_timing
 from arenite.targets import Target
 
@@ -155,7 +156,9 @@ class Board:
             raise ToolError(f"the board has no {len(data)} bytes of RAM at {address:#x}")
         self._emulator.mem_write(address, bytes(data))
 
-    def call(self, symbol: str, *args: int, roots: Sequence[str] = ()) -> CallResult:
+    def call(
+        self, symbol: str, *args: int, roots: Sequence[str] = (), stores: Sequence[Range] | None = None
+    ) -> CallResult:
         """Calls a function, on an empty stack, and returns when it returns.
 
         Every executed block of code is charged to one root: to that in whose function it lies, else to the root whose
@@ -165,6 +168,7 @@ class Board:
             symbol: the function.
             args: up to four integers or addresses, modulo 2^32.
             roots: further functions that get a bucket of their own.
+            stores: addresses that may be written, the stack aside; None: all RAM. Costs speed.
 
         Raises:
             ToolError: a symbol is missing or no function.
@@ -174,7 +178,13 @@ class Board:
             raise ToolError(f"{symbol}: at most four arguments can be given, not {len(args)}")
         names = list(dict.fromkeys((symbol, *roots)))
         functions = [self.image.function(name) for name in names]
-        return self._run(functions[0], args, functions)
+        if stores is None:
+            return self._run(functions[0], args, functions)
+        check = StoreCheck(self._emulator, (self._stack, *stores), self._on_bad_store)
+        try:
+            return self._run(functions[0], args, functions)
+        finally:
+            check.close()
 
     def _powered(self) -> Any:
         # With MCLASS in the mode, unicorn ignores the CPU model and takes the Cortex-M33.
@@ -312,4 +322,9 @@ class Board:
 
     def _on_unaligned(self, pc: int, address: int, text: str) -> None:
         self._fault = self._fault or self._faulted(pc, "alignment", address, f"accesses {address:#x} by {text!r}")
+        self._emulator.emu_stop()
+
+    def _on_bad_store(self, pc: int, address: int, nbytes: int) -> None:
+        what = f"writes {nbytes} bytes at {address:#x}, which is not its own"
+        self._fault = self._fault or self._faulted(pc, "store", address, what)
         self._emulator.emu_stop()

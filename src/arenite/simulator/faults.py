@@ -9,7 +9,8 @@ class SimulationFault(ToolError):  # noqa: N818 (a fault of the firmware, as har
     Attributes:
         function: where, as `function+0x12`; empty when it is in no function.
         pc: address of the instruction.
-        access: "read", "write", "fetch", "instruction", "alignment", "exception" or "limit".
+        access: "read", "write", "fetch", "instruction", "alignment", "exception", "limit", or "store" for one
+            that was not allowed.
         address: the address that was accessed; `pc` where there is no other.
     """
 
