@@ -39,6 +39,7 @@ class Net:
         self.b = GraphBuilder()
         self.rng = np.random.default_rng(seed)
         self.zero_point = zero_point
+        self.per_tensor = False
         self.value = self.b.input("x", self._type((1, size, size, channels)))
 
     def _type(self, dims: Any) -> TensorType:
@@ -58,10 +59,13 @@ class Net:
         weights[tuple([slice(None)] * axis + [list(dead)])] = 0
         count = shape[axis]
         scales = tuple(float(s) for s in self.rng.choice([2.0**-7, 2.0**-8], count))
-        operands = [self.value, self.b.constant(f"{name}/w", weights, Quantization(scales, (0,) * count, axis))]
+        per_channel = Quantization(scales, (0,) * count, axis)
+        q = Quantization.per_tensor(2.0**-7) if self.per_tensor else per_channel
+        operands = [self.value, self.b.constant(f"{name}/w", weights, q)]
         if bias is not None:
             given = np.broadcast_to(np.asarray(bias, np.int32), (count,)).copy()
             q = Quantization(tuple(0.5 * s for s in scales), (0,) * count, 0)
+            q = Quantization.per_tensor(2.0**-8) if self.per_tensor else q
             operands.append(self.b.constant(f"{name}/bias", given, q))
         return self._append("conv2d" if axis == 0 else "depthwise_conv2d", operands, attrs, name)
 
@@ -124,6 +128,29 @@ def test_a_bias_that_was_absent() -> None:
     assert named(graph, "two").optional_operand(2) is None
 
 
+def test_layers_of_one_scale_and_no_bias() -> None:
+    net = Net()
+    net.per_tensor = True
+    graph = net.conv(4, "one", dead=[1], bias=None).conv(3, "two", dead=[0], bias=[9000, 1, 2]).conv(2, "three").done()
+    assert run(graph)["two"] == "passed removed"
+    net = Net()
+    net.per_tensor = True
+    graph = net.conv(3, "two", dead=[0], bias=[9000, 1, 2]).conv(2, "three", bias=None).done()
+    assert run(graph)["two"] == "passed removed"
+    assert named(graph, "three").operand(2).type.quantization == Quantization.per_tensor(2.0**-8)
+
+
+def test_biases_may_have_no_scale() -> None:
+    """Nobody needs it: it is the product of those of data and weights."""
+    graph = Net().conv(3, "one", dead=[1], bias=[5, 9000, 7]).conv(2, "two").done()
+    for node in graph.nodes:
+        node.operand(2).type = TensorType(DType.INT32, node.operand(2).type.shape)
+    FoldChannels().run(graph, Context(REGISTRY))
+    assert channels(graph, "one") == 2
+    for node in graph.nodes:
+        assert node.operand(2).type == TensorType(DType.INT32, (2,))
+
+
 @pytest.mark.parametrize("multiplier", [1, 2])
 def test_through_a_depthwise_convolution(multiplier: int) -> None:
     net = Net().conv(4, "one", dead=[2], bias=[1, 2, 0, 4]).depthwise("dw", multiplier=multiplier, padding=Padding.SAME)
@@ -149,7 +176,7 @@ def test_all_results_of_a_channel_or_none(dead: list[int]) -> None:
 @pytest.mark.parametrize("op", ["average_pool2d", "max_pool2d"])
 def test_through_pools(op: str) -> None:
     graph = Net().conv(4, "one", dead=[0], bias=[900, 1, 2, 3]).pool(op).conv(2, "two").done()
-    assert run(graph)["one"] == "passed removed"
+    assert run(graph) == {"one": "passed removed", "two": "missed all-used"}
     assert channels(graph, "pool") == 3
 
 
@@ -209,6 +236,14 @@ def test_other_readers_need_all_channels() -> None:
     one = net.value
     net.conv(2, "two")
     other = net.b.node("relu", [one], [one.type], Attrs(), name="relu").result
+    assert run(net.done(other))["one"] == "missed other-reader"
+
+
+def test_the_first_reader_that_objects_is_named() -> None:
+    net = Net().conv(3, "one", dead=[1], bias=[1, 9000, 2])
+    one = net.value
+    other = net.b.node("relu", [one], [one.type], Attrs(), name="relu").result
+    net.conv(2, "two", taps=3, padding=Padding.SAME)
     assert run(net.done(other))["one"] == "missed other-reader"
 
 

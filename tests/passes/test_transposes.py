@@ -161,6 +161,8 @@ def test_one_sinks_where_the_next_undoes_it(constant: tuple[int, ...], splat: bo
     graph = b.output(relu(b, transpose(b, middle, TO_NCHW)))
     assert said(graph) == "passed cancelled"
     assert ops(graph) == ["mul", "relu"]
+    if array.size == 1:
+        assert next(iter(graph.nodes)).operand(1).name == "c"
     if splat and array.size > 1:
         moved = next(iter(graph.nodes)).operand(1).constant
         assert moved is not None
@@ -209,6 +211,15 @@ def test_a_constant_per_channel() -> None:
     graph = b.output(binary(b, "add", one, constant))
     remarks = SimplifyTransposes().run(graph, Context(REGISTRY)).remarks
     assert [r.reason.slug for r in remarks if r.subject == "sum"] == ["per-channel"]
+
+
+def test_a_quantized_constant_is_transposed_too() -> None:
+    b = GraphBuilder()
+    first = transpose(b, b.input("x", tensor()), TO_NHWC, "first")
+    middle = binary(b, "add", first, b.constant("c", np.array([1, 2], np.int8), Q))
+    graph = b.output(relu(b, transpose(b, middle, TO_NCHW)))
+    assert said(graph) == "passed cancelled"
+    assert next(iter(graph.nodes)).operand(1).type.dims == (1, 2, 1, 1)
 
 
 def test_ops_that_are_not_elementwise_keep_theirs() -> None:

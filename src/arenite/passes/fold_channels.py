@@ -157,9 +157,8 @@ class _Plan:
         if added.any():
             bias = (bias_of(reader) + added).astype(np.int32)
             work.rewriter.set_operand(reader, 2, work.rewriter.constant(*_bias(reader, bias)))
-        producer = value.producer
-        if producer is not None:
-            work.rewriter.add_origin(reader, producer.origin)
+        assert value.producer is not None, "it has lost channels"
+        work.rewriter.add_origin(reader, value.producer.origin)
 
 
 def _contribution(weights: Int64, centred: Int64, channels: Mask) -> Int64:
@@ -183,9 +182,9 @@ def _keep_outputs(node: Node, keep: Mask, work: Work) -> None:
     axis = 0 if node.op == "conv2d" else 3
     for index, along in ((1, axis), (2, -1)):
         value = node.optional_operand(index)
-        if value is None or value.constant is None:
+        if value is None:
             continue
-        array = np.ascontiguousarray(np.compress(keep, value.constant, axis=along % value.type.rank))
+        array = np.ascontiguousarray(np.compress(keep, np.asarray(value.constant), axis=along % value.type.rank))
         type_ = TensorType(value.type.dtype, array.shape, _kept_scales(value.type.quantization, keep))
         work.rewriter.set_operand(node, index, work.rewriter.constant(value.name, array, type_))
     _retype(node.result, keep, work)

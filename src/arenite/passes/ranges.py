@@ -66,7 +66,7 @@ def is_exact(node: Node, registry: Registry) -> bool:
     if not all(constraint.holds(call) is True for constraint in registry[node.op].constraints):
         return False
     weights = node.present_operands[1:]
-    if not all(value.is_constant and value.constant is not None for value in weights):
+    if not all(value.is_constant for value in weights):
         return False
     if node.op in LAYERS and weights[0].type.dtype is not DType.INT8:
         return False
@@ -86,9 +86,9 @@ def weights_of(node: Node) -> Int64:
 def bias_of(node: Node) -> Int64:
     """The biases of a layer; zeros where it has none."""
     bias = node.optional_operand(2)
-    if bias is None or bias.constant is None:
+    if bias is None:
         return np.zeros(node.result.type.dims[3], np.int64)
-    return bias.constant.astype(np.int64).reshape(-1)
+    return np.asarray(bias.constant).astype(np.int64).reshape(-1)
 
 
 def _pooled(node: Node, source: Range) -> Range:
