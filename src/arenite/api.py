@@ -11,7 +11,7 @@ import numpy.typing as npt
 from arenite.driver.compile import CompileResult, compile_loaded
 from arenite.driver.load import load_model
 from arenite.driver.optimize import optimize_loaded
-from arenite.driver.optimize_result import OptimizeOptions, OptimizeResult
+from arenite.driver.optimize_result import FoldFunction, OptimizeOptions, OptimizeResult
 from arenite.driver.options import CompileOptions, ObjectiveName, Simulate
 from arenite.interp.facade import Interpreter
 from arenite.ir.clone import clone_graph
@@ -69,6 +69,7 @@ def optimize(
     fold_max_nbytes: int | None = None,
     without: Sequence[str] = (),
     pure: Sequence[str] = (),
+    fold_functions: Mapping[str, FoldFunction] | None = None,
     freeze_defaults: bool = False,
     check: int = 3,
 ) -> OptimizeResult:
@@ -82,6 +83,8 @@ def optimize(
         fold_max_nbytes: how many bytes of constants one folding may add; default: it depends on how many nodes go.
         without: names of passes that do not run.
         pure: custom operators, as `DOMAIN::OP`, that have no side effects and always give the same.
+        fold_functions: what computes custom operators beforehand, by `DOMAIN::OP`: a function that takes a node's
+            operands as arrays and its attributes by name, and gives its result, or several (.onnx).
         freeze_defaults: inputs with default values, which callers may replace, become constants (.onnx).
         check: on how many inputs original and result are compared; 0: not at all.
 
@@ -95,6 +98,7 @@ def optimize(
         fold_max_nbytes=fold_max_nbytes,
         without=tuple(without),
         pure=tuple(pure),
+        fold_functions=fold_functions or {},
         freeze_defaults=freeze_defaults,
         check=check,
     )

@@ -1,8 +1,10 @@
 """The public surface for Python."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx.parser
 import pytest
 
 import arenite
@@ -59,3 +61,23 @@ def test_the_version_is_that_of_the_package() -> None:
     from importlib.metadata import version
 
     assert arenite.__version__ == version("arenite")
+
+
+def test_custom_operators_fold_by_functions(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["": 17, "qa.test": 1]>
+    g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> {
+        t = qa.test.Scale <by: float = 3.0> (c)
+        y = Add (x, t)
+    }"""
+    (tmp_path / "model.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    model = arenite.load(tmp_path / "model.onnx")
+    assert len(arenite.optimize(model).model.graph) == 2
+
+    def scale(operand: np.ndarray[Any, Any], *, by: float) -> np.ndarray[Any, Any]:
+        return (operand * by).astype(operand.dtype)
+
+    result = arenite.optimize(model, fold_functions={"qa.test::Scale": scale})
+    (add,) = result.model.graph.nodes
+    assert [v.constant.tolist() for v in add.operands if v is not None and v.constant is not None] == [[3.0, 6.0]]
+    with pytest.raises(arenite.AreniteError, match="is not DOMAIN::OP"):
+        arenite.optimize(model, fold_functions={"Scale": scale})

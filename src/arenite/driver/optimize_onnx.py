@@ -5,14 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from arenite._base.errors import ModelError, UsageError
-from arenite.driver.optimize_result import Comparison, Costs, OptimizeOptions, OptimizeResult
+from arenite.driver.optimize_result import Comparison, Costs, FoldFunction, OptimizeOptions, OptimizeResult
 from arenite.formats.onnx import OnnxDetails, model_registry
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Array
 from arenite.ir.model import Model
-from arenite.ir.opdef import OpError
-from arenite.ops.onnx.dialect import OnnxRegistry, pure_name
+from arenite.ir.opdef import OpCall, OpError
+from arenite.ops.onnx.attrs import OnnxAttrs
+from arenite.ops.onnx.dialect import Evaluator, OnnxRegistry, pure_name, with_fold
 from arenite.passes.base import Pass
 from arenite.passes.onnx.interface import Interface, apply_interface, drop_dead_inputs
 from arenite.passes.onnx.measures import Measures, measured
@@ -92,16 +95,29 @@ def with_file_sizes(result: OptimizeResult, before: int, after: int) -> Optimize
 
 
 def _registry(model: Model, options: OptimizeOptions) -> OnnxRegistry:
-    names = []
-    for text in options.pure:
-        try:
-            names.append(pure_name(text))
-        except OpError as error:
-            raise UsageError(f"--pure: {error}") from None
     try:
-        return model_registry(model, pure=names)
+        registry = model_registry(model, pure=[_custom(text, "--pure") for text in options.pure])
     except TypeError:
         raise ModelError("this model is not of the onnx dialect") from None
+    for text, function in options.fold_functions.items():
+        registry = with_fold(registry, _custom(text, "fold_functions"), _evaluator(function))
+    return registry
+
+
+def _custom(text: str, option: str) -> str:
+    try:
+        return pure_name(text)
+    except OpError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _evaluator(function: FoldFunction) -> Evaluator:
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        attributes = call.attrs.as_mapping() if isinstance(call.attrs, OnnxAttrs) else {}
+        results = function(*operands, **attributes)
+        return (results,) if isinstance(results, np.ndarray) else tuple(results)
+
+    return evaluate
 
 
 def _defaults(model: Model) -> Mapping[str, Array]:

@@ -1,6 +1,6 @@
 """What a user may ask of an optimisation, and what comes of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -10,6 +10,9 @@ from arenite.driver.output import written_whole
 from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.passes.pipeline import PassRow
+
+FoldFunction = Callable[..., Array | Sequence[Array]]
+"""Takes a node's operands as arrays (None for one left out) and its attributes by name; gives its results."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class OptimizeOptions:
         fold_max_nbytes: how many bytes of constants one folding may add; None: it depends on how many nodes go.
         without: names of passes that do not run.
         pure: custom operators, as `DOMAIN::OP`, that are pure and deterministic.
+        fold_functions: what computes such operators beforehand, by `DOMAIN::OP` (.onnx).
         check: on how many inputs original and result are compared; 0: not at all.
         fold_channels: constant channels of int8 layers go into the biases after them, as they do in C (.tflite).
         keep_float16: float16 weights stay so, with the DEQUANTIZE that makes floats of them (.tflite).
@@ -39,6 +43,7 @@ class OptimizeOptions:
     keep_float16: bool = False
     fold_channels: bool = False
     freeze_defaults: bool = False
+    fold_functions: Mapping[str, FoldFunction] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

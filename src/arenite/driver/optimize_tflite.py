@@ -33,8 +33,9 @@ def optimize_tflite(
         UsageError: an option is not for this format.
         SelfCheckError: a pass changed what the model computes.
     """
-    if options.input_shapes or options.pins or options.outputs or options.pure or options.freeze_defaults:
-        names = "--input-shape, --pin, --outputs, --pure and --freeze-defaults"
+    asked = (options.input_shapes, options.pins, options.outputs, options.pure, options.fold_functions)
+    if any(asked) or options.freeze_defaults:
+        names = "--input-shape, --pin, --outputs, --pure, --freeze-defaults (in Python fold_functions, too)"
         raise UsageError(f"{names} are for .onnx models; this one is a .tflite")
     registry, original = registry_for(model), model.graph
     passes = _passes(options)

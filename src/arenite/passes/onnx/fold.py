@@ -128,10 +128,10 @@ class _Folding:
         by_type = bool(known) and all(array is not None for array in known)
         if not by_type and missing:
             return Mismatch(NOT_CONSTANT, {"value": missing[0].name})
-        if not by_type and not node.present_operands:
-            return Mismatch(NO_OPERANDS)
         if (why := why_impure(node, self._work.registry)) is not None:
             return Mismatch(IMPURE, {"why": why})
+        if not by_type and not node.present_operands:
+            return Mismatch(NO_OPERANDS)
         if by_type:
             verdict.by_type = bool(missing)
             arrays = (array for array in known if array is not None)
