@@ -163,6 +163,24 @@ def test_operand_that_gets_a_dimension_before_a_layer_stays() -> None:
     assert Outcome(n.model(conv(n, m)), SPEC).of("m") == "missed broadcasts"
 
 
+@pytest.mark.parametrize(("shape", "group"), [((4, 3), 1), ((4, 3, 3, 3), 0), ((4, 3, 3, 3), -1), ((4, 1, 3, 3), 3)])
+def test_weights_and_groups_that_do_not_fit_stay(shape: tuple[int, ...], group: int) -> None:
+    n = Net()
+    layer = n.node("Conv", [n.input("x", None), rand(*shape)], group=group)
+    n.node("Mul", [layer, np.float32(2)], "y")
+    assert said(SPEC, n.model("y"), "y") == ["missed misfit"]
+
+
+def test_weights_of_an_unknown_type_stay() -> None:
+    n = Net()
+    n.inputs.append(helper.make_tensor_sequence_value_info("s", onnx.TensorProto.FLOAT, None))
+    w = n.node("Reshape", [n.node("SequenceAt", ["s", np.int64(0)]), np.array([3, 4], np.int64)])
+    n.node("Mul", [n.node("MatMul", [n.input("x", [2, 3]), w]), np.float32(2)], "y")
+    model = n.model("y")
+    del model.graph.value_info[:]
+    assert said(SPEC, model, "y") == ["missed not-float"]
+
+
 def test_scale_that_is_computed_stays() -> None:
     n = Net()
     layer = conv(n, n.input("x", [1, 3, 5, 5]))

@@ -78,8 +78,8 @@ class Layer:
 
     @property
     def transposed(self) -> bool:
-        """Whether the weights of a Gemm are transposed."""
-        return self.op == GEMM and self.attrs.integer("transB", 0) != 0
+        """Whether the weights are transposed, which only a Gemm can say."""
+        return self.attrs.integer("transB", 0) != 0
 
     def out_factor(self, scale: Reals) -> Reals:
         """A scale of the result's channels, as a factor that broadcasts to the weights."""
@@ -130,7 +130,7 @@ class Layer:
 def is_layer(node: Node) -> bool:
     """Whether a node is worth reading as one."""
     whole = all(node.optional_operand(index) is not None for index in (0, 1)) and len(node.results) == 1
-    return node.op in LAYERS and whole and isinstance(node.attrs, OnnxAttrs)
+    return node.op in LAYERS and whole
 
 
 def read_layer(node: Node, facts: Facts) -> Layer | Mismatch:
