@@ -48,7 +48,7 @@ def make_extras(build: Build) -> Extras:
     vector = make_vector(build)
     other = render_helper_files(program, tools.read_header)
     if methods := resolver_methods(build.model.graph):
-        arena = estimated_arena_nbytes(build.model.graph)
+        arena = estimated_arena_nbytes(build.model)
         other[build.names.resolver_header] = render_resolver(build.names, methods, arena)
     if options.debug_layers:
         other |= render_debug_files(program, tools.kernels.manifests, tools.read_header, log_options(build))

@@ -101,7 +101,7 @@ def make_trim(build: Build, extras: Extras, measured: Measurement | None) -> Tri
         ),
         kept_nbytes=measured.kept_nbytes if measured else None,
         selftest_nbytes=measured.selftest_nbytes if measured else None,
-        tflm_arena_nbytes=estimated_arena_nbytes(build.model.graph),
+        tflm_arena_nbytes=estimated_arena_nbytes(build.model),
     )
 
 

@@ -5,6 +5,7 @@ from math import prod
 
 from arenite._base.dtypes import DType
 from arenite.ir.graph import Graph, Node, Value
+from arenite.ir.model import Model
 
 _ALIGNMENT = 16
 # Bytes of what tflite::MicroAllocator keeps on a 32-bit core, from the sizes of its structs: TfLiteEvalTensor (three
@@ -13,6 +14,8 @@ _ALIGNMENT = 16
 _PER_TENSOR, _PER_NODE, _PER_CHANNEL, _PER_PORT, _PER_OPERATOR = 12, 32, 8, 96, 128
 _CHANNELS = {"conv2d": 0, "depthwise_conv2d": 3, "transpose_conv": 0}
 """Ops whose weights are quantized by channel, and the axis of the weights that counts them."""
+
+_WITH_SCRATCH = frozenset({"svdf", "unidirectional_sequence_lstm", "transpose_conv", "batch_matmul"})
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,14 @@ class _Lifetime:
         return self.first <= other.last and other.first <= self.last
 
 
-def planned_nbytes(graph: Graph) -> int:
-    """Bytes of activations as its GreedyMemoryPlanner places them: the largest first, each at the first fit."""
+def planned_nbytes(model: Model) -> int:
+    """Bytes of activations as its GreedyMemoryPlanner places them: the largest first, each at the first fit.
+
+    Of equal ones, that which comes last among the file's tensors. Scratch of operators is not counted.
+    """
+    order = _order(model)
     placed: list[tuple[int, _Lifetime]] = []
-    for buffer in sorted(_lifetimes(graph), key=lambda b: -b.nbytes):
+    for buffer in sorted(_lifetimes(model.graph), key=lambda b: (-b.nbytes, -order.get(b.value.name, len(order)))):
         offset = 0
         for start, other in sorted(placed, key=lambda p: p[0]):
             if buffer.meets(other):
@@ -40,11 +47,15 @@ def planned_nbytes(graph: Graph) -> int:
     return max((offset + buffer.nbytes for offset, buffer in placed), default=0)
 
 
-def estimated_arena_nbytes(graph: Graph) -> int:
+def estimated_arena_nbytes(model: Model) -> int | None:
     """An upper estimate of the arena on a 32-bit core: activations, and what the interpreter keeps beside them.
 
-    With reference kernels; CMSIS-NN's want up to a few kilobytes of scratch more.
+    With reference kernels; CMSIS-NN's want up to a few kilobytes of scratch more. None for models with operators whose
+    reference kernels want scratch, too.
     """
+    if any(node.op in _WITH_SCRATCH for node in model.graph.nodes):
+        return None
+    graph = model.graph
     nodes = list(graph.nodes)
     values = {value.name: value for value in graph.values()}
     kept = (
@@ -53,7 +64,16 @@ def estimated_arena_nbytes(graph: Graph) -> int:
         + _PER_CHANNEL * sum(map(_channels, nodes))
         + _PER_PORT * (len(graph.inputs) + len(graph.outputs))
     )
-    return _aligned(planned_nbytes(graph)) + _aligned(kept)
+    return _aligned(planned_nbytes(model)) + _aligned(kept)
+
+
+def _order(model: Model) -> dict[str, int]:
+    """The place of each tensor in the file."""
+    from arenite.formats.tflite.details import TfliteDetails  # noqa: PLC0415 - heavy
+
+    if not isinstance(model.details, TfliteDetails):
+        return {}
+    return {tensor.value: index for index, tensor in enumerate(model.details.main.tensors)}
 
 
 def _lifetimes(graph: Graph) -> list[_Lifetime]:
