@@ -15,8 +15,10 @@ import numpy as np
 from arenite._base.dtypes import DType
 from arenite.codegen.bundle import render
 from arenite.driver.build import Build, find_target
+from arenite.driver.extras import Extras
 from arenite.driver.measure import measure
 from arenite.driver.options import CompileOptions
+from arenite.driver.toolbox import own_toolbox
 from arenite.ir.attrs import Attrs, Padding
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph
@@ -84,20 +86,27 @@ LAYERS = (
 )
 
 
-def _graph(layers: tuple[Layer, ...]) -> Graph:
+_ZERO_POINT = {DType.INT8: -128, DType.UINT8: 3, DType.INT16: 0}
+
+
+def _graph(layers: tuple[Layer, ...], dtype: DType) -> Graph:
     rng = np.random.default_rng(0)
     builder, registry = GraphBuilder(), core_registry()
+    zero_point = _ZERO_POINT[dtype]
     for index, layer in enumerate(layers):
-        data = builder.input(f"in{index}", TensorType(DType.INT8, layer.data, Quantization.per_tensor(0.05, -128)))
+        data = builder.input(f"in{index}", TensorType(dtype, layer.data, Quantization.per_tensor(0.05, zero_point)))
         channels_axis = 3 if layer.op == "depthwise_conv2d" else 0
         outputs = layer.weight[channels_axis]
         weights = rng.integers(-127, 128, layer.weight).astype(np.int8)
-        per_channel = Quantization(
+        quantization = Quantization(
             tuple(float(np.float32(s)) for s in rng.uniform(0.001, 0.01, outputs)), (0,) * outputs, channels_axis
         )
-        weight = builder.constant(f"w{index}", weights, per_channel)
-        bias = builder.constant(f"b{index}", rng.integers(-1000, 1000, outputs).astype(np.int32))
-        declared = TensorType(DType.INT8, None, Quantization.per_tensor(0.1, -128))
+        if dtype is DType.UINT8:
+            weights, quantization = weights.view(np.uint8), Quantization.per_tensor(0.0078125, 117)
+        weight = builder.constant(f"w{index}", weights, quantization)
+        bias_dtype = np.int64 if dtype is DType.INT16 else np.int32
+        bias = builder.constant(f"b{index}", rng.integers(-1000, 1000, outputs).astype(bias_dtype))
+        declared = TensorType(dtype, None, Quantization.per_tensor(0.1, zero_point))
         call = OpCall(layer.label, layer.op, layer.attrs, (data.type, weight.type, bias.type), (declared,))
         (type_,) = registry[layer.op].infer(call)
         builder.output(builder.node(layer.op, (data, weight, bias), (type_,), layer.attrs, name=f"n{index}").result)
@@ -114,7 +123,8 @@ def _build(graph: Graph, options: CompileOptions) -> Build:
         program, {info.symbol: info for info in manifests()}, lambda name: (include_dir() / name).read_text()
     )
     files = {name: text.encode() for name, text in texts.items()}
-    return Build(Model("bench", graph), options, find_target(options.target), graph, program, (), (), files)
+    tools = own_toolbox()
+    return Build(Model("bench", graph), options, find_target(options.target), graph, program, (), (), files, tools)
 
 
 def main() -> None:
@@ -122,14 +132,15 @@ def main() -> None:
     parser.add_argument("--target", default="cortex-m4")
     parser.add_argument("--cc", default=None)
     parser.add_argument("--optimize", default="speed", choices=("speed", "flash", "ram"))
+    parser.add_argument("--dtype", default="int8", choices=[dtype.value for dtype in _ZERO_POINT])
     parser.add_argument("--only", default="", help="layers whose label matches this expression")
     options = parser.parse_args()
     layers = tuple(layer for layer in LAYERS if re.search(options.only, layer.label))
     compiling = CompileOptions(
         target=options.target, name="bench", compiler=options.cc, objective=options.optimize, simulate="on"
     )
-    built = _build(_graph(layers), compiling)
-    measured = measure(built, lambda _: None)
+    built = _build(_graph(layers, DType(options.dtype)), compiling)
+    measured = measure(built, Extras(None, {}, {}, {}, {}), lambda _: None)
     assert measured.run is not None
     print(f"{'layer':30}{'variant':16}{'MACs':>11}{'instr':>11}{'/MAC':>7}{'cycles/MAC':>12}")
     by_name = {call.name: (call, run) for call, run in zip(built.program.calls, measured.run.layers, strict=True)}
