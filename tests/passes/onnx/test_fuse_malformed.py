@@ -110,6 +110,16 @@ def test_values_before_quantization_are_followed_once(monkeypatch: pytest.Monkey
     assert len(followed) == 8
 
 
+@pytest.mark.parametrize(("ops", "spec"), [(("MatMul", "Identity", "Mul"), FuseAffine())], ids=["view"])
+def test_other_results_than_the_first_are_not_known(ops: Sequence[str], spec: Pass) -> None:
+    n = net()
+    chain(n, ops, 1, "other-result")
+    graph = helper.make_graph(n.nodes, "g", n.inputs, [helper.make_tensor_value_info("y", 1, None)], n.constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    imported = import_model(model.SerializeToString(), "net")
+    assert not spec.run(imported.graph, Context(model_registry(imported))).changed
+
+
 @pytest.mark.parametrize("ops", CHAINS, ids="-".join)
 @pytest.mark.parametrize(
     "how",

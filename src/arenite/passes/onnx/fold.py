@@ -114,9 +114,8 @@ class _Folding:
         for node in work.graph.nodes:
             verdict = self._verdicts[node] = _Verdict(work.consider(node), work)
             verdict.mismatch = self._computed(node, verdict)
-            if verdict.mismatch is not None:
-                for region in node.regions:
-                    self._look(work.nested(region))
+            for region in node.regions:
+                self._look(work.nested(region))
 
     def _computed(self, node: Node, verdict: _Verdict) -> Mismatch | None:
         """Compute the results of a node, or say why not."""
@@ -124,8 +123,9 @@ class _Folding:
         missing = [v for v, array in zip(node.operands, operands, strict=True) if v is not None and array is None]
         if is_control_flow(node):
             return Mismatch(NOT_CONSTANT, {"value": missing[0].name}) if missing else Mismatch(NESTED)
-        known = [self._facts.of(value).array for value in node.results if not is_absent(value)]
-        by_type = bool(known) and all(array is not None for array in known)
+        named = [value for value in node.results if not is_absent(value)]
+        known = {value: array for value in named if (array := self._facts.of(value).array) is not None}
+        by_type = bool(named) and len(known) == len(named)
         if not by_type and missing:
             return Mismatch(NOT_CONSTANT, {"value": missing[0].name})
         if (why := why_impure(node, self._work.registry)) is not None:
@@ -134,8 +134,7 @@ class _Folding:
             return Mismatch(NO_OPERANDS)
         if by_type:
             verdict.by_type = bool(missing)
-            arrays = (array for array in known if array is not None)
-            self._arrays.update((v, next(arrays)) for v in node.results if not is_absent(v))
+            self._arrays.update(known)
             return None
         if (refused := self._quantized(node) or self._size(node)) is not None:
             return refused
@@ -166,12 +165,8 @@ class _Folding:
         total = 0
         for value in node.results:
             fact = self._facts.of(value)
-            dims = fact.dims
-            if fact.shape is not None and dims is None:
-                continue
-            total += int(np.prod(dims or (), dtype=np.float64)) * (fact.dtype.itemsize if fact.dtype else 8)
-        definition = self._work.registry.get(node.op)
-        elementwise = definition is not None and definition.has(Trait.ELEMENTWISE)
+            total += int(np.prod(fact.dims or (), dtype=np.float64)) * (fact.dtype.itemsize if fact.dtype else 8)
+        elementwise = self._work.registry[node.op].has(Trait.ELEMENTWISE)
         if total <= COMPUTED_NBYTES or (elementwise and self._is_small(node)):
             return None
         return Mismatch(TOO_LARGE, {"gained": total, "freed": _freed([node], self._kept), "limit": COMPUTED_NBYTES})
@@ -184,9 +179,7 @@ class _Folding:
 
     def _decide(self, graph: Graph) -> None:
         for node in reversed(list(graph.nodes)):
-            verdict = self._verdicts.get(node)
-            if verdict is None:
-                continue
+            verdict = self._verdicts[node]
             needed = [v for v in node.results if self._is_needed(v)]
             if verdict.mismatch is None:
                 verdict.mismatch = self._fold(node, needed, verdict)
@@ -233,7 +226,7 @@ class _Folding:
     def _stored(self, value: Value) -> Array:
         """The array that takes a value's place: where every reader repeats it anyway, only what they repeat."""
         array = self._arrays[value]
-        if value.output_of or array.size <= 1:
+        if value.output_of:
             return array
         small = narrowed(array)
         if small.size == array.size:
@@ -246,10 +239,7 @@ class _Folding:
     def _repeats(self, node: Node, index: int, small: Array) -> bool:
         """Whether a node gives the same when an operand is `small`, which broadcasts to what it was."""
         definition = self._work.registry.get(node.op)
-        operator = split_op(node.op)[1]
-        if definition is None or not definition.has(Trait.ELEMENTWISE) or len(node.operands) < 2:
-            return False
-        if operator in ("Clip", "PRelu"):
+        if definition is None or not definition.has(Trait.ELEMENTWISE) or split_op(node.op)[1] == "PRelu":
             return False
         wanted = self._facts.of(node.result).shape
         shapes = [self._facts.of(v).shape for i, v in enumerate(node.operands) if v is not None and i != index]
@@ -269,9 +259,7 @@ class _Folding:
         pending = list(node.present_operands)
         while pending:
             producer = pending.pop().producer
-            if producer is None or producer in cone or producer not in self._verdicts:
-                continue
-            if self._verdicts[producer].mismatch is not None:
+            if producer is None or producer in cone or self._verdicts[producer].mismatch is not None:
                 continue
             reads = [use.node for value in producer.results for use in value.uses]
             if any(v.output_of for v in producer.results) or not all(reader in cone for reader in reads):

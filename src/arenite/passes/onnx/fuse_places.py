@@ -70,9 +70,7 @@ def _is_view(node: Node | None) -> bool:
 def _holds(node: Node) -> bool:
     """Whether a node adds a constant to what a MatMul gives."""
     data = data_operands(node) if node.op == "onnx.Add" and is_affine(node) else ()
-    if len(data) != 1 or data[0].producer is None:
-        return False
-    return data[0].producer.op == MATMUL and is_layer(data[0].producer)
+    return len(data) == 1 and data[0].producer is not None and data[0].producer.op == MATMUL
 
 
 def _holder_of(layer: Node) -> Node | None:
