@@ -212,3 +212,50 @@ def test_operand_of_unknown_rank_before_a_layer(op: str, shape: tuple[int, ...],
     n = Net()
     m = n.node(op, [n.input("x", None), rand(*shape)], "m")
     assert said(SPEC, n.model(conv(n, m)), "m") == [verdict]
+
+
+def test_a_factor_of_1_before_computed_weights_goes() -> None:
+    n = Net()
+    m = n.node("Mul", [n.input("x", [3, 4]), np.float32(1)], "m")
+    y = n.node("MatMul", [m, n.input("w", [4, 5])], "y")
+    o = Outcome(n.model(y), SPEC)
+    assert o.of("m") == "passed fused-before"
+
+
+def test_a_bias_that_is_taken_away_again_becomes_0() -> None:
+    n = Net()
+    bias = rand(4)
+    c = n.node("Conv", [n.input("x", [1, 3, 5, 5]), rand(4, 3, 1, 1), bias])
+    o = Outcome(n.model(n.node("Sub", [c, bias.reshape(4, 1, 1)], "y")), SPEC)
+    assert o.ops == ["Conv"]
+    assert not np.any(o.weight(0, 2))
+
+
+def test_a_vector_times_a_stack_of_matrices_takes_no_bias() -> None:
+    n = Net()
+    m = n.node("MatMul", [n.input("x", [3]), rand(2, 3, 4)])
+    assert Outcome(n.model(n.node("Add", [m, rand(4)], "y")), SPEC).of("y") == "missed no-bias"
+
+
+@pytest.mark.parametrize("shape", [(4,), (1, 4), (1, 1, 4), (1, 1, 1, 4)])
+@pytest.mark.parametrize("known", [True, False])
+def test_biases_of_products_may_have_more_dimensions(shape: tuple[int, ...], known: bool) -> None:
+    n = Net()
+    m = n.node("MatMul", [n.input("x", [2, 3, 5] if known else None), rand(5, 4)])
+    n.node("Mul", [n.node("Add", [m, rand(*shape)], "a"), rand(4)], "y")
+    fits = len(shape) <= (3 if known else 1)
+    assert said(SPEC, n.model("y"), "y") == ["passed fused-after" if fits else "missed bias-shape"]
+
+
+def test_biases_of_convolutions_may_not() -> None:
+    n = Net()
+    c = n.node("Conv", [n.input("x", [1, 3, 5, 5]), rand(4, 3, 1, 1), rand(1, 4)])
+    n.node("Mul", [c, np.float32(2)], "y")
+    assert said(SPEC, n.model("y"), "y") == ["missed bias-shape"]
+
+
+@pytest.mark.parametrize(("weights", "factor"), [(rand(4, 5), 0), (np.zeros((4, 5), np.float32), 2)], ids=["0", "of-0"])
+def test_weights_of_0_lose_no_precision(weights: Any, factor: float) -> None:
+    n = Net()
+    y = n.node("Mul", [n.node("MatMul", [n.input("x", [3, 4]), weights]), np.float32(factor)], "y")
+    assert Outcome(n.model(y), SPEC).of("y") == "passed fused-after"

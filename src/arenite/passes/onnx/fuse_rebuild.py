@@ -112,12 +112,10 @@ def plan_before(layer: Layer, holder: Node | None, affine: Affine, limits: Limit
 
 
 def _plan(layer: Layer, holder: Node | None, weights: Array | None, bias: Reals, old: Reals | None) -> Plan | Mismatch:
-    if old is None and not np.any(bias):
+    if np.all(bias == (0.0 if old is None else old)):
         return Plan(layer, holder, weights, None)
     if layer.op == MATMUL and holder is None and not (layer.rank == 2 and len(layer.dims) == 2):
         return Mismatch(NO_BIAS, {"layer": layer.node.name})
-    if old is not None and np.all(bias == old):
-        return Plan(layer, holder, weights, None)
     if layer.n_out < 1:
         return Mismatch(CHANNELS_UNKNOWN, {"layer": layer.node.name})
     new = rounded(np.broadcast_to(bias, layer.n_out), layer.dtype)
@@ -150,16 +148,16 @@ def _new_weights(layer: Layer, scale: Reals, factor: Reals, limits: Limits) -> A
         return None
     value = layer.weight
     named = {"value": value.name, "layer": layer.node.name}
-    if value.constant is None or not value.is_constant:
+    if not value.is_constant:
         return Mismatch(COMPUTED_WEIGHTS, named)
     copies = value.type.nbytes * (n_versions(layer) - 1)
     if copies > limits.max_copy_nbytes:
         return Mismatch(SHARED, {**named, "nbytes": copies, "limit": limits.max_copy_nbytes})
-    weights = scaled(value.constant, factor)
+    weights = scaled(np.asarray(value.constant), factor)
     if (unstable := _unstable(weights, "weights", layer)) is not None:
         return unstable
     largest = float(np.max(np.abs(weights), initial=0.0))
-    if largest < layer.dtype.smallest_normal and np.any(scale) and np.any(value.constant):
+    if largest < layer.dtype.smallest_normal and np.any(scale) and np.any(np.asarray(value.constant)):
         return Mismatch(UNDERFLOW, {"layer": layer.node.name, "dtype": layer.dtype})
     return weights
 
@@ -209,7 +207,7 @@ def carry_out(plan: Plan, versions: Versions, work: Work) -> Node:
     if plan.bias is None:
         return node
     if plan.holder is not None:
-        index = next(i for i, value in enumerate(plan.holder.operands) if value is not None and value.is_constant)
+        index = next(i for i, value in enumerate(plan.holder.present_operands) if value.is_constant)
         _put(plan.holder, index, layer.weight.name, plan.bias, work)
         return node
     if layer.op == MATMUL:
