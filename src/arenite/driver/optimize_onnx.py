@@ -131,8 +131,14 @@ def _notes_on_defaults(names: Sequence[str], options: OptimizeOptions) -> list[s
     listed = ", ".join(names[:_MOST_NAMED]) + (f" and {len(names) - _MOST_NAMED} more" if names[_MOST_NAMED:] else "")
     if options.freeze_defaults:
         return [f"inputs with default values became constants: {listed}"]
-    several = f"{len(names)} inputs have default values" if len(names) > 1 else "1 input has a default value"
-    return [f"{several} that a caller may replace, so it does not fold: {listed}; --freeze-defaults makes constants"]
+    if len(names) == 1:
+        return [
+            f"input '{names[0]}' has a default value, which callers may replace; --freeze-defaults makes it a constant"
+        ]
+    return [
+        f"{len(names)} inputs have default values, which callers may replace: {listed}; --freeze-defaults makes them "
+        "constants"
+    ]
 
 
 def _forget_defaults(model: Model, pinned: tuple[str, ...]) -> None:

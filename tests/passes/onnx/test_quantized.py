@@ -1,4 +1,4 @@
-"""What only moves elements moves the quantized ones: each case compared bit for bit, on every byte."""
+"""Quantization of what is quantized already: each case compared bit for bit, on every byte."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arenite.ir.graph import Array
-from passes.onnx.optimizing import Outcome, model_of, optimized
+from passes.onnx.optimizing import Outcome, model_of, optimized, reals
 
 EVERY = np.arange(-128, 128, dtype=np.int8).reshape(1, 4, 8, 8)
 CONSTANTS: dict[str, Array] = {
@@ -25,109 +25,117 @@ CONSTANTS: dict[str, Array] = {
 }
 
 
-def outcome(body: str, outputs: str = "int8[A, B, C, D] y", **options: Any) -> Outcome:
+def outcome(body: str, outputs: str = "float[A, B, C, D] y", **options: Any) -> Outcome:
     used = {name: array for name, array in CONSTANTS.items() if f"{name})" in body or f"{name}," in body}
     model = model_of(f"g (int8[1, 4, 8, 8] q) => ({outputs}) {{ {body} }}", constants=used, **options)
     return optimized(model, {"q": EVERY}, {"q": EVERY[:, ::-1].copy()})
 
 
+def around(move: str) -> str:
+    """A move of dequantized elements, quantized and dequantized again by the same steps."""
+    return f"d = DequantizeLinear (q, s, z)  m = {move}  e = QuantizeLinear (m, s, z)  f = DequantizeLinear (e, s, z)"
+
+
+def said(found: Outcome) -> list[str]:
+    return [remark.reason.slug for remark in found.remarks if remark.pass_name == "onnx-simplify"]
+
+
+POOL = "MaxPool <kernel_shape: ints = [2, 2]> (d)"
 MOVES = {
     "Transpose <perm: ints = [0, 2, 3, 1]> (d)": "Transpose",
-    "MaxPool <kernel_shape: ints = [2, 2], strides: ints = [2, 2]> (d)": "MaxPool",
+    POOL: "MaxPool",
     "MaxPool <kernel_shape: ints = [3, 3], pads: ints = [1, 1, 1, 1]> (d)": "MaxPool",
     "Slice (d, zero, two, axis)": "Slice",
     "Concat <axis: int = 1> (d, d)": "Concat",
     "Gather <axis: int = 1> (d, zero)": "Gather",
+    "Relu (d)": "Relu",
+    "DepthToSpace <blocksize: int = 2> (d)": "DepthToSpace",
 }
 
 
 @pytest.mark.parametrize("move", MOVES)
-def test_bytes_are_moved_instead_of_numbers(move: str) -> None:
-    found = outcome(f"d = DequantizeLinear (q, s, z)  m = {move}  y = QuantizeLinear (m, s, z)")
-    assert found.ops == [MOVES[move]]
+def test_what_is_moved_is_rounded_already(move: str) -> None:
+    found = outcome(f"{around(move)}  y = Exp (f)")
+    assert found.ops == ["DequantizeLinear", MOVES[move], "Exp"]
+    assert "rounded-already" in said(found)
 
 
-def test_a_view_is_of_bytes_too() -> None:
-    body = "d = DequantizeLinear (q, s, z)  m = Reshape (d, whole)  y = QuantizeLinear (m, s, z)"
-    assert outcome(body, "int8[A, B] y").ops == ["Reshape"]
-
-
-def test_moves_in_a_row_are_joined_between_the_layers() -> None:
-    body = """a = Relu (d)  b = QuantizeLinear (a, s, z)  c = DequantizeLinear (b, s, z)
-    m = MaxPool <kernel_shape: ints = [2, 2]> (c)  e = QuantizeLinear (m, s, z)  f = DequantizeLinear (e, s, z)
-    n = Transpose (f)  h = QuantizeLinear (n, s, z)  i = DequantizeLinear (h, s, z)  y = Exp (i)
-    d = DequantizeLinear (q, s, z)"""
-    body = body.rpartition("\n")[2] + body.rpartition("\n")[0]
-    found = outcome(body, "float[A, B, C, D] y")
-    assert found.ops == [
+def test_a_view_moves_too() -> None:
+    assert outcome(f"{around('Reshape (d, whole)')}  y = Exp (f)", "float[A, B] y").ops == [
         "DequantizeLinear",
-        "Relu",
-        "QuantizeLinear",
-        "MaxPool",
-        "Transpose",
-        "DequantizeLinear",
+        "Reshape",
         "Exp",
     ]
 
 
+def test_moves_in_a_row() -> None:
+    body = f"""{around(POOL)}  n = Transpose (f)  h = QuantizeLinear (n, s, z)  i = DequantizeLinear (h, s, z)
+    y = Exp (i)"""
+    assert outcome(body).ops == ["DequantizeLinear", "MaxPool", "Transpose", "Exp"]
+
+
+def test_bytes_that_somebody_reads_are_still_made() -> None:
+    found = outcome(f"{around(POOL)}  y = Exp (f)  b = Abs (e)", "float[A, B, C, D] y, int8[E, F, G, H] b")
+    assert sorted(found.ops) == ["Abs", "DequantizeLinear", "Exp", "MaxPool", "QuantizeLinear"]
+
+
 def test_what_is_quantized_again_is_not() -> None:
     body = "d = DequantizeLinear (q, s, z)  a = QuantizeLinear (d, s, z)  y = Abs (a)"
-    assert outcome(body).ops == ["Abs"]
+    found = outcome(body, "int8[A, B, C, D] y")
+    assert found.ops == ["Abs"]
+    assert "quantized-again" in said(found)
 
 
-POOL = "MaxPool <kernel_shape: ints = [2, 2]> (d)"
+def test_an_input_is_no_output() -> None:
+    found = outcome("d = DequantizeLinear (q, s, z)  y = QuantizeLinear (d, s, z)", "int8[A, B, C, D] y")
+    assert found.ops == ["DequantizeLinear", "QuantizeLinear"]
+    assert "output-name" in said(found)
+
+
+D, E, F = "d = DequantizeLinear (q, s, z)", "e = QuantizeLinear (m, s, z)", "f = DequantizeLinear (e, s, z)"
 REFUSED = {
-    "another scale": (f"d = DequantizeLinear (q, s, z)  m = {POOL}  y = QuantizeLinear (m, t, z)", "other-steps"),
-    "another zero point": (
-        f"d = DequantizeLinear (q, s, z)  m = {POOL}  y = QuantizeLinear (m, s, other)",
-        "other-steps",
-    ),
-    "no zero point": (f"d = DequantizeLinear (q, s)  m = {POOL}  y = QuantizeLinear (m, s, z)", "other-steps"),
+    "another scale before": (f"d = DequantizeLinear (q, t, z)  m = {POOL}  {E}  {F}", "other-steps"),
+    "another scale behind": (f"{D}  m = {POOL}  {E}  f = DequantizeLinear (e, t, z)", "other-steps"),
+    "another zero point": (f"d = DequantizeLinear (q, s, other)  m = {POOL}  {E}  {F}", "other-steps"),
+    "no zero point": (f"d = DequantizeLinear (q, s)  m = {POOL}  {E}  {F}", "other-steps"),
     "scales of channels": (
-        f"d = DequantizeLinear (q, ss, zs)  m = {POOL}  y = QuantizeLinear (m, ss, zs)",
+        f"d = DequantizeLinear (q, ss, zs)  m = {POOL}  e = QuantizeLinear (m, ss, zs)  "
+        "f = DequantizeLinear (e, ss, zs)",
         "other-steps",
     ),
-    "an average": (
-        "d = DequantizeLinear (q, s, z)  m = GlobalAveragePool (d)  y = QuantizeLinear (m, s, z)",
+    "an average": (f"{D}  m = GlobalAveragePool (d)  {E}  {F}", "not-of-dequantized"),
+    "one of two": (f"{D}  r = Sigmoid (d)  m = Concat <axis: int = 1> (d, r)  {E}  {F}", "not-of-dequantized"),
+    "dilated": (
+        f"{D}  m = MaxPool <kernel_shape: ints = [2, 2], dilations: ints = [2, 2]> (d)  {E}  {F}",
         "not-of-dequantized",
     ),
-    "one of two": (
-        "d = DequantizeLinear (q, s, z)  e = Relu (d)  m = Concat <axis: int = 1> (d, e)  y = QuantizeLinear (m, s, z)",
-        "not-of-dequantized",
-    ),
-    "indices": (
-        "d = DequantizeLinear (q, s, z)  m, i = MaxPool <kernel_shape: ints = [2, 2]> (d)  "
-        "y = QuantizeLinear (m, s, z)",
-        "not-of-dequantized",
-    ),
+    "indices": (f"{D}  m, i = MaxPool <kernel_shape: ints = [2, 2]> (d)  {E}  {F}", "not-of-dequantized"),
+    "no pair": (f"{D}  f = Neg (d)", "not-quantized-here"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_mere_move_stays(name: str) -> None:
     body, reason = REFUSED[name]
-    outputs = "int8[A, B, C, D] y" + (", int64[E, F, G, H] i" if name == "indices" else "")
-    found = outcome(body, outputs)
-    assert found.ops.count("QuantizeLinear") == 1
-    assert reason in [remark.reason.slug for remark in found.remarks if remark.pass_name == "onnx-simplify"]
+    outputs = "float[A, B, C, D] y" + (", int64[E, F, G, H] i" if name == "indices" else "")
+    found = outcome(f"{body}  y = Exp (f)", outputs)
+    assert found.ops.count("QuantizeLinear") == (0 if name == "no pair" else 1)
+    assert reason in said(found)
 
 
-def test_a_number_that_is_read_elsewhere_stays() -> None:
-    body = f"d = DequantizeLinear (q, s, z)  m = {POOL}  y = QuantizeLinear (m, s, z)  e = Exp (m)"
-    found = outcome(body, "int8[A, B, C, D] y, float[E, F, G, H] e")
-    assert sorted(found.ops) == ["DequantizeLinear", "Exp", "MaxPool", "QuantizeLinear"]
-    assert "read-elsewhere" in [remark.reason.slug for remark in found.remarks]
-
-
-def test_an_input_is_no_output() -> None:
-    found = outcome("d = DequantizeLinear (q, s, z)  y = QuantizeLinear (d, s, z)")
-    assert found.ops == ["DequantizeLinear", "QuantizeLinear"]
-    assert "output-name" in [remark.reason.slug for remark in found.remarks]
-
-
-def test_pools_take_bytes_from_opset_12_on() -> None:
-    found = outcome(f"d = DequantizeLinear (q, s, z)  m = {POOL}  y = QuantizeLinear (m, s, z)", opset=11)
-    assert found.ops == ["DequantizeLinear", "MaxPool", "QuantizeLinear"]
+def test_biases_of_32_bits_are_made_reals_and_weights_of_8_are_not() -> None:
+    constants: dict[str, Array] = {
+        "w": np.arange(-8, 8, dtype=np.int8).reshape(4, 4, 1, 1),
+        "ws": np.array(0.01, np.float32),
+        "b": np.array([1, -(2**30), 2**24 + 1, 0], np.int32),
+        "bs": np.array([0.1, 0.2, 0.3, 0.4], np.float32),
+    }
+    text = """g (float[1, 4, 8, 8] x) => (float[A, B, C, D] y) {
+        v = DequantizeLinear (w, ws)  c = DequantizeLinear <axis: int = 0> (b, bs)  y = Conv (x, v, c)
+    }"""
+    found = optimized(model_of(text, constants=constants), {"x": reals(1, 4, 8, 8)})
+    assert found.ops == ["DequantizeLinear", "Conv"]
+    assert "keeps-quantized" in [remark.reason.slug for remark in found.remarks]
 
 
 @given(st.floats(2.0**-126, 2.0**119, width=32), st.integers(-128, 127))

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from arenite._base.dtypes import DType
 from arenite._base.remarks import Reason
 from arenite.ir.content import is_splat
 from arenite.ir.graph import Array, Graph, Node, Value
@@ -41,7 +42,7 @@ NEEDLESS = Reason("needless", "{subject} was computed now, and what is computed 
 IMPURE = Reason("impure", "{subject} may not be computed beforehand: {why}")
 KEEPS_QUANTIZED = Reason(
     "keeps-quantized",
-    "{subject} dequantizes constants ({gained} bytes of reals for {freed}): runtimes know quantized layers by it",
+    "{subject} dequantizes constants: {gained} bytes of reals for {freed}, and runtimes know quantized layers by it",
 )
 
 COMPUTED_NBYTES = 1 << 26
@@ -130,7 +131,7 @@ class _Folding:
             return Mismatch(NOT_CONSTANT, {"value": missing[0].name})
         if (why := why_impure(node, self._work.registry)) is not None:
             return Mismatch(IMPURE, {"why": why})
-        if not by_type and not node.present_operands:
+        if not node.present_operands:
             return Mismatch(NO_OPERANDS)
         if by_type:
             verdict.by_type = bool(missing)
@@ -152,7 +153,8 @@ class _Folding:
         return value.constant if value.constant is not None else self._arrays.get(value)
 
     def _quantized(self, node: Node) -> Mismatch | None:
-        if split_op(node.op)[1] != "DequantizeLinear":
+        # Biases of 32 bits take no more as reals, and runtimes take either.
+        if split_op(node.op)[1] != "DequantizeLinear" or self._facts.of(node.operand(0)).dtype is DType.INT32:
             return None
         dims = self._facts.of(node.result).dims
         freed = sum(v.type.nbytes for v in node.present_operands if v.is_constant)
