@@ -1,5 +1,7 @@
 """Copies of graphs: the same nodes and names, other objects. Constants' arrays are shared, being read-only."""
 
+from collections.abc import Callable
+
 from arenite.ir.graph import Graph, Node, Value
 
 
@@ -22,4 +24,33 @@ def _clone(graph: Graph, twins: dict[Value, Value]) -> Graph:
         results = [twin(value) for value in node.results]
         copy._insert(Node(node.name, node.op, operands, results, node.attrs, node.origin, regions), None)
     copy.outputs = [twin(value) for value in graph.outputs]
+    return copy
+
+
+def clone_nested(graph: Graph, name_value: Callable[[str], str], name_node: Callable[[str], str]) -> Graph:
+    """A copy of a nested graph, which reads the same constants and values of the graphs around it.
+
+    Args:
+        graph: the nested graph.
+        name_value: makes names for the copies of values.
+        name_node: makes names for the copies of nodes.
+    """
+    return _clone_nested(graph, {}, name_value, name_node)
+
+
+def _clone_nested(
+    graph: Graph, twins: dict[Value, Value], name_value: Callable[[str], str], name_node: Callable[[str], str]
+) -> Graph:
+    def own(value: Value) -> Value:
+        twins[value] = Value(name_value(value.name), value.type)
+        return twins[value]
+
+    copy = Graph(graph.name)
+    copy.inputs = [own(value) for value in graph.inputs]
+    for node in graph.nodes:
+        operands = [None if value is None else twins.get(value, value) for value in node.operands]
+        regions = tuple(_clone_nested(region, twins, name_value, name_node) for region in node.regions)
+        results = [own(value) for value in node.results]
+        copy._insert(Node(name_node(node.name), node.op, operands, results, node.attrs, node.origin, regions), None)
+    copy.outputs = [twins.get(value, value) for value in graph.outputs]
     return copy

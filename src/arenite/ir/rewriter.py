@@ -7,6 +7,7 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs
+from arenite.ir.clone import clone_nested
 from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.names import NamePool
 from arenite.ir.types import TensorType
@@ -160,6 +161,10 @@ class Rewriter:
         for heir in carry_to:
             self.add_origin(heir, node.origin)
         self.erase(node)
+
+    def copy_of(self, inner: Graph) -> Graph:
+        """A copy of a nested graph, or of one from elsewhere, whose nodes and values have names of their own here."""
+        return clone_nested(inner, self._values.unique, self._nodes.unique)
 
     def adopt(self, inner: Graph, before: Node) -> None:
         """Move all nodes of a nested graph into this one, before the node that holds it. Its outputs stay as they are.

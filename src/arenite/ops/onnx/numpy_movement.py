@@ -312,6 +312,8 @@ def _pad(call: Invocation, operands: Sequence[Array | None]) -> Array:
     befores, afters = [0] * data.ndim, [0] * data.ndim
     for axis, before, after in zip(places, pads, pads[len(places) :], strict=False):
         befores[axis], afters[axis] = before, after
+    if any(d + min(b, 0) + min(a, 0) < 0 for b, a, d in zip(befores, afters, data.shape, strict=True)):
+        raise OpError(f"pads {list(pads)} cut more than there is of {list(data.shape)}")
     # Negative pads cut.
     cut = [slice(max(-b, 0), dim - max(-a, 0)) for b, a, dim in zip(befores, afters, data.shape, strict=True)]
     inner = data[tuple(cut)]

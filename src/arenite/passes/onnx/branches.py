@@ -1,4 +1,4 @@
-"""Control flow that is decided beforehand: the taken branch of an If, a Loop that runs once or never."""
+"""Control flow that is decided beforehand: the taken branch of an If, a Loop whose few trips are known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from arenite.ir.pattern import Mismatch
 from arenite.ir.types import TensorType
 from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.passes.base import Pass, Work
-from arenite.passes.onnx.facts import Facts
+from arenite.passes.onnx.facts import Facts, all_graphs
 from arenite.passes.onnx.rules import attrs_of
 
 TAKEN = Reason("branch-taken", "the condition of {subject} is {condition}, so that branch took its place")
@@ -21,8 +21,14 @@ UNREAD = Reason("unread-results", "nobody reads {count} results of {subject}, so
 RUNS = Reason("runs", "{subject} runs {count} times, so its body took its place")
 NOT_KNOWN = Reason("condition-unknown", "the condition of {subject}, %{value}, is not known beforehand")
 COUNT_UNKNOWN = Reason("trip-count-unknown", "how often {subject} runs is not known beforehand")
-GROWS = Reason("grows", "{subject} runs {count} times: written out, it would take more nodes")
+GROWS = Reason("grows", "{subject} runs {count} times: written out, it would take {grown} nodes more")
+MAY_STOP = Reason("may-stop", "{subject} runs {count} times at most, and computes itself when it stops")
 ILL_FORMED = Reason("ill-formed", "{subject} is not as its operator asks: {problem}")
+
+MOST_GROWN = 8
+"""How many nodes more there may be when a loop is written out."""
+MOST_FOLDED = 64
+"""The same where all that it reads is constant, so that its nodes may fold."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,8 @@ class InlineBranches(Pass):
     """
 
     name: ClassVar[str] = "inline-branches"
-    summary: ClassVar[str] = "Keeps the taken branch of an If, and the body of a Loop that runs once."
-    reasons: ClassVar[tuple[Reason, ...]] = (TAKEN, UNREAD, RUNS, NOT_KNOWN, COUNT_UNKNOWN, GROWS, ILL_FORMED)
+    summary: ClassVar[str] = "Keeps the taken branch of an If, and writes out a Loop that runs a few times."
+    reasons: ClassVar[tuple[Reason, ...]] = (TAKEN, UNREAD, RUNS, NOT_KNOWN, COUNT_UNKNOWN, GROWS, MAY_STOP, ILL_FORMED)
 
     def apply(self, work: Work) -> None:
         _graph(work, Facts(work.graph, work.registry))
@@ -124,10 +130,41 @@ def _loop(node: Node, work: Work, facts: Facts) -> Mismatch:
     if most <= 0 and not n_scans:
         _inline_nothing(node, initial, work)
         return Mismatch(RUNS, {"count": 0})
-    if most != 1:
-        return Mismatch(GROWS, {"count": most})
-    _inline_once(node, body, initial, work)
-    return Mismatch(RUNS, {"count": 1})
+    last = _passed_on(body.outputs[0])
+    if last.constant is not None and not last.constant.any():
+        most = min(most, 1)
+    elif most > 1 and last is not body.inputs[1] and last.constant is None:
+        return Mismatch(MAY_STOP, {"count": most})
+    grown = _grown(body, most, n_scans)
+    if most < 1 or grown > (MOST_FOLDED if _all_known(node, initial, body) else MOST_GROWN):
+        return Mismatch(GROWS, {"count": most, "grown": grown})
+    _inline_trips(node, body, most, initial, work)
+    return Mismatch(RUNS, {"count": most})
+
+
+def _passed_on(value: Value) -> Value:
+    """What a value is, before each Identity."""
+    while value.producer is not None and value.producer.op == "onnx.Identity":
+        value = value.producer.operand(0)
+    return value
+
+
+def _grown(body: Graph, count: int, n_scans: int) -> int:
+    """How many nodes more there are when a loop is written out. What one trip gives is stacked by one node."""
+    each = sum(len(graph) for graph in all_graphs(body))
+    return 0 if count == 1 else (count - 1) * each + n_scans * (count + 1) - 1
+
+
+def _all_known(node: Node, initial: Sequence[Value], body: Graph) -> bool:
+    """Whether a loop depends on constants only, so that its nodes may fold."""
+    own = set(body.inputs)
+    for graph in all_graphs(body):
+        own.update(graph.inputs)
+        own.update(value for inner in graph.nodes for value in inner.results)
+    read = [value for graph in all_graphs(body) for inner in graph.nodes for value in inner.present_operands]
+    return all(value.is_constant or value in own for value in (*read, *body.outputs)) and all(
+        value.is_constant for value in initial
+    )
 
 
 def _known(value: Value, facts: Facts) -> int | None:
@@ -140,31 +177,52 @@ def _inline_nothing(node: Node, initial: Sequence[Value], work: Work) -> None:
     _inline(node, body, initial, work)
 
 
-def _inline_once(node: Node, body: Graph, initial: Sequence[Value], work: Work) -> None:
+def _inline_trips(node: Node, body: Graph, count: int, initial: Sequence[Value], work: Work) -> None:
+    """Put the body, as often as it runs, into the place of the loop."""
     rewriter = work.rewriter
-    number = rewriter.constant(f"{node.name}_iteration", np.array(0, np.int64))
     runs = rewriter.constant(f"{node.name}_runs", np.array(True))
-    carried, scanned = list(body.outputs)[1 : 1 + len(initial)], list(body.outputs)[1 + len(initial) :]
-    given = dict(zip(body.inputs, (number, runs, *initial), strict=True))
+    carried = list(initial)
+    rows: list[list[Value]] = [[] for _ in node.results[len(initial) :]]
+    copies = [rewriter.copy_of(body) for _ in range(count - 1)]
+    for trip, copy in enumerate([*copies, body]):
+        number = rewriter.constant(f"{node.name}_iteration", np.array(trip, np.int64))
+        outputs = _applied(copy, (number, runs, *carried), work)[1:]
+        carried, scanned = outputs[: len(initial)], outputs[len(initial) :]
+        for row, value in zip(rows, scanned, strict=True):
+            row.append(value)
+        if copy is not body:
+            moved = list(copy.nodes)
+            rewriter.adopt(copy, node)
+            for inner in moved:
+                rewriter.add_origin(inner, node.origin)
+    _inline(node, body, [*carried, *(_stacked(node, row, body, work) for row in rows)], work)
+
+
+def _applied(body: Graph, actual: Sequence[Value], work: Work) -> list[Value]:
+    """Let a body read `actual` in the place of its inputs; what it gives then."""
+    given = dict(zip(body.inputs, actual, strict=True))
+    outputs = [given.get(value, value) for value in body.outputs]
     body.outputs = []
-    for formal, actual in given.items():
+    for formal, value in given.items():
         for use in formal.uses:
             assert use.node.graph is not None
-            rewriter.nested(use.node.graph).set_operand(use.node, use.index, actual)
+            work.rewriter.nested(use.node.graph).set_operand(use.node, use.index, value)
         for graph in formal.output_of:
-            graph.outputs = [actual if value is formal else value for value in graph.outputs]
-    stacked = [_stacked(node, given.get(value, value), body, work) for value in scanned]
-    _inline(node, body, [*(given.get(value, value) for value in carried), *stacked], work)
+            graph.outputs = [value if each is formal else each for each in graph.outputs]
+    return outputs
 
 
-def _stacked(node: Node, value: Value, body: Graph, work: Work) -> Value:
-    """A value with one more leading dimension, computed at the end of the loop's body."""
+def _stacked(node: Node, row: Sequence[Value], body: Graph, work: Work) -> Value:
+    """Values with one more leading dimension, joined along it at the end of a loop's last trip."""
     rewriter = work.rewriter.nested(body)
-    axes = rewriter.constant(f"{node.name}_axes", np.array([0], np.int64))
     by_operand = getattr(work.registry, "opset", lambda domain: 13)("") >= 13
-    operands, attrs = ([value, axes], OnnxAttrs()) if by_operand else ([value], OnnxAttrs.of(axes=(0,)))
-    unknown = TensorType(value.type.dtype, None)
-    made = rewriter.insert(
-        None, "onnx.Unsqueeze", operands, [unknown], attrs, name=f"{node.name}_scan", origin=node.origin
-    )
-    return made.result
+    axes = rewriter.constant(f"{node.name}_axes", np.array([0], np.int64))
+    unknown = TensorType(row[0].type.dtype, None)
+
+    def made(op: str, operands: Sequence[Value], attrs: OnnxAttrs) -> Value:
+        inserted = rewriter.insert(None, op, operands, [unknown], attrs, name=f"{node.name}_scan", origin=node.origin)
+        return inserted.result
+
+    attrs = OnnxAttrs() if by_operand else OnnxAttrs.of(axes=(0,))
+    raised = [made("onnx.Unsqueeze", [value, axes] if by_operand else [value], attrs) for value in row]
+    return raised[0] if len(raised) == 1 else made("onnx.Concat", raised, OnnxAttrs.of(axis=0))

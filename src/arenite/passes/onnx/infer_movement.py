@@ -57,7 +57,10 @@ def _pad(asked: Asked) -> list[Fact]:
     if pads is None or len(pads) != 2 * len(where):
         raise OpError("pads do not fit")
     for axis, before, after in zip(where, pads, pads[len(where) :], strict=False):
-        shape = with_dim(shape, axis, add(shape[axis], before + after))
+        dim = shape[axis]
+        if isinstance(dim, int) and dim + min(before, 0) + min(after, 0) < 0:
+            raise OpError("more is cut than there is")
+        shape = with_dim(shape, axis, add(dim, before + after))
     return [Fact(data.dtype, shape)]
 
 
