@@ -128,7 +128,7 @@ def _execute(arena: "_Arena", step: int, call: KernelCall, kernel: Kernel, trace
     for copy in range(len(POISONS)):
         kernel.reference(call.params, {a.name: arena.view(copy, a, ref) for a, ref in arguments})
     for argument, ref in arguments:
-        if isinstance(ref, StateRef) and argument.role in (Role.STATE, Role.OUTPUT):
+        if isinstance(ref, StateRef):
             arena.states.check(ref.state, f"{where}, {argument.name}")
         if trace is not None and is_result(ref, argument):
             trace(arena.traced(step, argument, ref))
