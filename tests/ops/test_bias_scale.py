@@ -23,7 +23,9 @@ SHAPES = {
 }
 
 
-def weighted(op: str, dtype: str, *, per_channel: bool, bias_scale: float | None) -> bytes:
+def weighted(
+    op: str, dtype: str, *, per_channel: bool = False, bias_scale: float | None = 0.25, zero_point: int = 0
+) -> bytes:
     """One layer of scales 0.5, 0.5 and 1."""
     options, version, axis = KINDS[op]
     shape, weight = SHAPES[op]
@@ -44,7 +46,7 @@ def weighted(op: str, dtype: str, *, per_channel: bool, bias_scale: float | None
             (2,),
             bias,
             buffer=2,
-            quantization=None if bias_scale is None else quantization([bias_scale] * count, [0] * count),
+            quantization=None if bias_scale is None else quantization([bias_scale] * count, [zero_point] * count),
         ),
         tensor("y", shape, dtype, quantization=quantization([1.0], [0])),
     ]
@@ -65,9 +67,16 @@ def test_bias_scales_as_litert_takes_them(op: str, dtype: str, per_channel: bool
         problem = problem_of(data)
         assert runs_in_litert(data, SHAPES[op][0], dtype) == (not problem), (scale, problem)
         if problem:
-            assert "the bias's scale is input scale * weight scale; found" in problem
+            assert "the bias's scale is input scale * weight scale, its zero point 0; found" in problem
             refused += 1
     assert refused == (4 if dtype == "UINT8" or (op == "FULLY_CONNECTED" and not per_channel) else 0)
+
+
+@pytest.mark.parametrize("op", KINDS)
+@pytest.mark.parametrize("dtype", ["INT8", "INT16", "UINT8"])
+def test_a_bias_starts_at_zero(op: str, dtype: str) -> None:
+    """LiteRT says so of some operators, and takes the others' for zero."""
+    assert "found the zero point 3" in problem_of(weighted(op, dtype, zero_point=3))
 
 
 def runs_in_litert(data: bytes, shape: tuple[int, ...], dtype: str) -> bool:

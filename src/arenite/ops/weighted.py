@@ -141,18 +141,20 @@ def defined_multipliers(call: OpCall) -> bool | str:
     return largest < limit or f"found {largest}"
 
 
-def bias_scale(call: OpCall) -> bool | str:
-    """Whether the bias counts in units of the products.
+def bias_quantization(call: OpCall) -> bool | str:
+    """Whether the bias counts in units of the products, from 0 on.
 
     As TFLite: the difference may be a fiftieth of the result's step (GetQuantizedConvolutionMultipler in
     lite/kernels/kernel_util.cc); that of int8 convolutions and of weights per channel is not looked at.
     """
     result, weight = call.results[0], call.operand(WEIGHT)
+    found = call.operand(BIAS).quantization if call.has(BIAS) else None
+    if found is not None and any(found.zero_points):
+        return f"found the zero point {next(filter(None, found.zero_points))}"
     asked = call.op == "fully_connected" or weight.dtype is DType.UINT8
     if not call.has(BIAS) or not asked or result.dtype.is_float or not quantization_of(weight).is_per_tensor:
         return True
     products = quantization_of(call.operand(INPUT)).scale * quantization_of(weight).scale
-    found = call.operand(BIAS).quantization
     scale = 0.0 if found is None else found.scales[0]
     if abs(products - scale) / quantization_of(result).scale <= _BIAS_SCALE_TOLERANCE:
         return True
@@ -181,7 +183,7 @@ def shared_constraints(channels_axis: int, signatures: tuple[Signature, ...] = (
         Constraint("scales are positive and finite", positive_scales),
         # A larger one shifts by more bits than there are, which C leaves undefined: there is no result to equal.
         Constraint("input scale * weight scale / result scale is below 2**30, for int16 2**7", defined_multipliers),
-        Constraint("the bias's scale is input scale * weight scale", bias_scale),
+        Constraint("the bias's scale is input scale * weight scale, its zero point 0", bias_quantization),
         Constraint("the fused activation is a clamp: none, relu, relu6 or relu_n1_to_1", clamping_activation),
     )
 

@@ -160,3 +160,12 @@ def test_sharing_that_stays_small_is_fine() -> None:
     data = bomb(4)
     record = Reader(data, SCHEMA, "TFLite model").root("Model", FILE_IDENTIFIER)
     assert [len(subgraph.records("operators")) for subgraph in record.records("subgraphs")] == [4, 4, 4, 4]
+
+
+@pytest.mark.parametrize("tail", [b"abcd", b"abc"])
+def test_a_text_ends_in_zero(tail: bytes) -> None:
+    """Readers in C rely on it. Metadata has a name in its first field."""
+    good = buffer_file(tail=struct.pack("<I4s", 3, b"abc\0"))
+    assert Reader(good, SCHEMA, "TFLite model").root("Metadata", FILE_IDENTIFIER).text("name") == "abc"
+    bad = problem(buffer_file(tail=struct.pack("<I", 3) + tail), "Metadata")
+    assert "byte 31: Metadata.name: expected a zero that ends the text, found none" in bad

@@ -185,6 +185,8 @@ class Reader:
 
     def _string(self, position: int) -> str:
         start, count = self._extent(position, 1, "characters")
+        if self._data[start + count : start + count + 1] != b"\0":
+            raise self._fail(start + count, "a zero that ends the text", "none")
         return self._data[start : start + count].decode("utf-8", "surrogateescape")
 
     def _vector(self, kind: VectorKind, position: int) -> object:
