@@ -7,9 +7,10 @@ import pytest
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import UsageError
+from arenite._base.text import shortened
 from arenite.driver.explain import Explanation, explain_loaded, explain_model
 from arenite.driver.explain_text import ADVICE, ROUTINE
-from arenite.driver.node_names import find_name, short_names, shortened
+from arenite.driver.node_names import find_name, short_names
 from arenite.driver.toolbox import own_toolbox
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder

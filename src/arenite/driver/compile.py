@@ -9,6 +9,7 @@ from pathlib import Path
 
 from arenite._base.errors import LimitError, ToolError
 from arenite.driver.build import Build, Step, build, find_target
+from arenite.driver.explain_text import ROUTINE
 from arenite.driver.extras import lay_out, make_extras
 from arenite.driver.load import load_model
 from arenite.driver.measure import Measurement, measure, why_not_measurable
@@ -111,7 +112,7 @@ def compile_loaded(model: Model, options: CompileOptions, step: Step) -> Compile
         **bundle,
         "report.json": _json(report.to_json()),
         "trim.json": _json(trim.to_json()),
-        "report.html": _text(render_html(report, trim)),
+        "report.html": _text(render_html(report, trim, ROUTINE)),
     }
     return CompileResult(built, report, trim, files, note)
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from arenite._base.errors import UsageError
 from arenite._base.remarks import Remark
+from arenite._base.text import shortened
 from arenite.driver.build import Build, build
 from arenite.driver.explain_text import Facts, concerns, model_lines, node_lines, pass_lines
 from arenite.driver.graph_records import graphs_record, node_records
 from arenite.driver.load import load_model
-from arenite.driver.node_names import find_name, short_names, shortened
+from arenite.driver.node_names import find_name, short_names
 from arenite.driver.options import CompileOptions
 from arenite.driver.toolbox import default_toolbox
 from arenite.ir.model import Model

@@ -51,11 +51,3 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     short = {name: name if len(name) <= _LONG and ";" not in name else name.partition(";")[0] for name in whole}
     often = Counter([*short.values(), *(name for name in whole if short[name] != name)])
     return {name: name if often[text] > 1 else text for name, text in short.items()}
-
-
-def shortened(text: str, short: Mapping[str, str]) -> str:
-    """A text in which names are the short ones."""
-    for name in sorted(short, key=len, reverse=True):
-        if short[name] != name:
-            text = text.replace(name, short[name])
-    return text

@@ -26,12 +26,10 @@ class Scale:
 
 
 def peak_step(memory: MemoryRecord, steps: int) -> int:
-    """The first step whose live buffers reach highest."""
-    tops = [
-        max((b.offset + b.nbytes for b in memory.buffers if b.first <= step < b.end), default=0)
-        for step in range(max(steps, 1))
-    ]
-    return tops.index(max(tops))
+    """Of the steps whose live buffers reach highest, the first at which most bytes are live."""
+    live = [[b for b in memory.buffers if b.first <= step < b.end] for step in range(max(steps, 1))]
+    heights = [(max((b.offset + b.nbytes for b in each), default=0), sum(b.nbytes for b in each)) for each in live]
+    return heights.index(max(heights))
 
 
 def memory_map_svg(memory: MemoryRecord, layers: tuple[str, ...]) -> str:

@@ -25,7 +25,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 for (const search of document.querySelectorAll("input[data-table]")) {
-  const rows = [...document.getElementById(search.dataset.table).tBodies[0].rows];
+  const tables = search.dataset.table.split(" ").map((id) => document.getElementById(id)).filter(Boolean);
+  const rows = tables.flatMap((table) => [...table.tBodies[0].rows]);
   const status = search.closest("p").querySelector("[role=status]");
   search.addEventListener("input", () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -34,6 +35,10 @@ for (const search of document.querySelectorAll("input[data-table]")) {
       const text = row.textContent.toLowerCase();
       row.hidden = !words.every((word) => text.includes(word));
       shown += row.hidden ? 0 : 1;
+    }
+    for (const table of tables) {
+      const folded = table.closest("details");
+      if (folded) folded.open = words.length > 0 && [...table.tBodies[0].rows].some((row) => !row.hidden);
     }
     status.textContent = `${shown} ${status.dataset.noun}`;
   });
