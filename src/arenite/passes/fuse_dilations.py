@@ -106,11 +106,10 @@ class FuseDilations(Pass):
             candidate = work.consider(node)
             chain = _chain(node)
             fused = self._fused(chain) if isinstance(chain, _Chain) else chain
-            if isinstance(chain, Mismatch) or isinstance(fused, Mismatch):
-                found = chain if isinstance(chain, Mismatch) else fused
-                assert isinstance(found, Mismatch)
-                candidate.missed(found.reason, **found.arguments)
+            if isinstance(fused, Mismatch):
+                candidate.missed(fused.reason, **fused.arguments)
                 continue
+            assert isinstance(chain, _Chain)
             _fuse(chain, fused, work)
             candidate.passed(FUSED, first=chain.first.name, into=chain.convolution.name, dilation=list(fused.dilation))
 
@@ -201,12 +200,9 @@ def _blocks(chain: _Chain) -> tuple[Blocks, Blocks] | Mismatch:
 
 def _unit(chain: _Chain) -> int | None:
     """The dimension of 1 that the convolution has and the blocks lack; None where both have four dimensions."""
-    if chain.entry is None or chain.exit is None:
-        return None
     cut, joined = chain.first.result.type.dims, chain.last.operand(0).type.dims
     data, result = chain.convolution.operand(0).type.dims, chain.convolution.result.type.dims
-    fitting = (u for u in (1, 2) if (_with_unit(cut, u), _with_unit(joined, u)) == (data, result))
-    return next(fitting, None) if len(cut) == len(joined) == 3 else None
+    return next((u for u in (1, 2) if (_with_unit(cut, u), _with_unit(joined, u)) == (data, result)), None)
 
 
 def _with_unit(dims: tuple[int, ...], unit: int | None) -> tuple[int, ...]:

@@ -244,10 +244,9 @@ def _all_known(shape: tuple[Expr, ...] | None) -> tuple[int, ...] | None:
 def _number(value: Value | None) -> float | None:
     if value is None:
         return 0.0
-    array = np.asarray(value.constant)
-    if not value.is_constant or array.size != 1:
+    if value.constant is None or value.constant.size != 1:
         return None
-    number = array.reshape(-1).tolist()[0]
+    number = value.constant.reshape(-1).tolist()[0]
     return number if isinstance(number, (int, float)) else None
 
 

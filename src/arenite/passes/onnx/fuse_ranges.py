@@ -4,8 +4,6 @@ import math
 import sys
 from dataclasses import dataclass
 
-import numpy as np
-
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import Registry
 from arenite.ops.onnx.attrs import OnnxAttrs
@@ -66,10 +64,10 @@ def clamp_of(node: Node, registry: Registry) -> Interval | None:
     Raises:
         OpError: an attribute is of the wrong type.
     """
-    if node.op not in (RELU, CLIP) or not is_whole(node):
-        return None
     if node.op == RELU:
         return Interval(0.0, math.inf)
+    if node.op != CLIP:
+        return None
     assert isinstance(node.attrs, OnnxAttrs)
     assert isinstance(registry, OnnxRegistry)
     if registry.opset("") < BOUNDS_ARE_OPERANDS_SINCE:
@@ -86,11 +84,10 @@ def _bound(node: Node, index: int, absent: float) -> float | None:
     value = node.optional_operand(index)
     if value is None:
         return absent
-    array = np.asarray(value.constant)
-    if not value.is_constant or array.size != 1:
+    if value.constant is None or value.constant.size != 1:
         return None
     # Integers stay such, as not all of them are floats.
-    element = array.reshape(-1).tolist()[0]
+    element = value.constant.reshape(-1).tolist()[0]
     return element if isinstance(element, (int, float)) else None
 
 
