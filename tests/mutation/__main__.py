@@ -10,11 +10,12 @@ import contextlib
 import importlib
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from mutation.conditions import Condition, conditions
 from mutation.plan import Plan, read_plan
-from mutation.trial import Package, copied, limit_seconds, run_tests
+from mutation.trial import Outcome, Package, copied, limit_seconds, run_tests
 
 _FOREVER = 600.0
 
@@ -50,9 +51,7 @@ def main() -> int:
 def _try_all(file: str, plan: Plan, package: Package, only: str) -> int:
     """Try each condition of a file; how many nothing is known of."""
     tests = plan.tests_of(file)
-    kept = run_tests(package, tests, plan.root, _FOREVER)
-    if kept.killer is not None:
-        raise SystemExit(f"{file}: with every condition in its place, this fails: {kept.killer}")
+    kept = _as_it_is(file, package, tests, plan)
     found = [c for c in conditions((package.folder / package.name / file).read_bytes()) if only in c.where]
     failures = killed = 0
     for condition in found:
@@ -69,11 +68,20 @@ def _try_all(file: str, plan: Plan, package: Package, only: str) -> int:
         else:
             verdict = f"killed by {killer}"
         print(f"{_text(file, condition)}: {verdict}", flush=True)
+    # Else whoever works on the tests meanwhile would seem to have a test for each of the conditions that were left.
+    _as_it_is(file, package, tests, plan)
     print(
         f"{file}: {len(found)} conditions, {killed} killed, {failures} unexplained, {kept.seconds:.1f} s each",
         flush=True,
     )
     return failures
+
+
+def _as_it_is(file: str, package: Package, tests: Sequence[Path], plan: Plan) -> Outcome:
+    kept = run_tests(package, tests, plan.root, _FOREVER)
+    if kept.killer is not None:
+        raise SystemExit(f"{file}: with every condition in its place, this fails: {kept.killer}")
+    return kept
 
 
 def _text(file: str, condition: Condition) -> str:

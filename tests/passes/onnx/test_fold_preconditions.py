@@ -26,6 +26,14 @@ def model(net: Net, *outputs: str) -> Model:
     return import_model(proto.SerializeToString(), "net")
 
 
+def bare(net: Net, *outputs: str) -> Model:
+    """A model of whose shapes only an output's [2] is declared; it may have what no schema allows."""
+    infos = [helper.make_tensor_value_info(name, 1, [2]) for name in outputs]
+    proto = helper.make_graph(net.nodes, "g", net.inputs, infos, net.constants)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("qa.test", 1)]
+    return import_model(helper.make_model(proto, opset_imports=opsets).SerializeToString(), "net")
+
+
 def reasons(of: Model, spec: OnnxFold | None = None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for remark in (spec or OnnxFold()).run(of.graph, Context(model_registry(of))).remarks:
@@ -74,10 +82,40 @@ def test_results_without_names_need_not_be_known() -> None:
     assert reasons(split_of_shape())["split"] == ["needless"]
 
 
-def test_a_node_without_results_is_no_known_one() -> None:
+@pytest.mark.parametrize("results", [[""], []])
+def test_a_node_without_results_is_no_known_one(results: list[str]) -> None:
     n = Net()
-    n.nodes.append(helper.make_node("Neg", [n.input("x", [2])], [""], name="nothing"))
-    assert reasons(model(n, n.node("Neg", ["x"], "y")))["nothing"] == ["not-constant"]
+    n.nodes.append(helper.make_node("Neg", [n.input("x", [2])], results, name="nothing"))
+    assert reasons(bare(n, n.node("Neg", ["x"], "y")))["nothing"] == ["not-constant"]
+
+
+def test_precondition_there_are_operands() -> None:
+    """Even of what its users call pure."""
+    n = Net()
+    n.nodes.append(helper.make_node("Source", [], ["s"], domain="qa.test", name="source"))
+    of = bare(n, n.node("Add", [n.input("x", [2]), "s"], "y"))
+    remarks = OnnxFold().run(of.graph, Context(model_registry(of, pure=["onnx.qa.test::Source"]))).remarks
+    assert [r.reason.slug for r in remarks if r.subject == "source"] == ["no-operands"]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int8])
+def test_biases_become_reals_and_weights_stay_quantized(dtype: Any) -> None:
+    n = Net()
+    d = n.node("DequantizeLinear", [np.arange(4, dtype=dtype), np.float32(0.5)], "d")
+    y = n.node("Add", [n.input("x", [4]), d], "y")
+    assert reasons(model(n, y))["n_d"] == ["folded" if dtype is np.int32 else "keeps-quantized"]
+
+
+@pytest.mark.parametrize("also", ["nobody", "another", "output"])
+def test_only_what_nobody_else_needs_is_freed(also: str) -> None:
+    n = Net()
+    c = n.constant(np.arange(8, dtype=np.float32), "c")
+    d = n.node("Neg", [c], "d")
+    outputs = [n.node("MatMul", [n.input("x", [4, 8]), d])]
+    if also != "nobody":
+        outputs.append(n.node("MatMul", ["x", c]) if also == "another" else c)
+    found = reasons(model(n, *outputs), OnnxFold(0))["n_d"]
+    assert found == ["folded" if also == "nobody" else "too-large"]
 
 
 def test_huge_results_are_computed_only_element_by_element() -> None:
@@ -143,7 +181,7 @@ def test_what_gives_the_result_its_shape_is_not_left_to_repeat() -> None:
     assert found.constants["t"].shape == (8, 8)
 
 
-@pytest.mark.parametrize("reader", ["Add", "custom"])
+@pytest.mark.parametrize("reader", ["Add", "custom", "declared", "misfit"])
 def test_what_readers_have_beside_must_be_known(reader: str) -> None:
     n = Net()
     t = n.node("Tile", [ROW["row"], np.array([8, 1], np.int64)], "t")
@@ -153,7 +191,11 @@ def test_what_readers_have_beside_must_be_known(reader: str) -> None:
         opsets = [helper.make_opsetid("", 17), helper.make_opsetid("qa.test", 1)]
         of = import_model(helper.make_model(proto, opset_imports=opsets).SerializeToString(), "net")
     else:
-        of = model(n, n.node("Add", [t, n.input("x", None)], "y"))
+        y = n.node("Add", [t, n.input("x", [3, 3] if reader == "misfit" else None)], "y")
+        proto = n.model(y)
+        if reader == "declared":
+            proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", 1, [8, 8]))
+        of = import_model(proto.SerializeToString(), "net")
     assert reasons(of)["n_t"] == ["folded"]
     (constant,) = (v.constant for v in of.graph.constants() if v.name == "t")
     assert constant is not None

@@ -18,7 +18,7 @@ from arenite.ir.opdef import Trait
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.attrs import OnnxAttrs, TensorAttr
 from arenite.ops.onnx.dialect import is_control_flow
-from arenite.ops.onnx.names import is_absent, split_op
+from arenite.ops.onnx.names import split_op
 from arenite.passes.base import Candidate, Pass, Work
 from arenite.passes.fold import (
     DYNAMIC,
@@ -124,9 +124,8 @@ class _Folding:
         missing = [v for v, array in zip(node.operands, operands, strict=True) if v is not None and array is None]
         if is_control_flow(node):
             return Mismatch(NOT_CONSTANT, {"value": missing[0].name}) if missing else Mismatch(NESTED)
-        named = [value for value in node.results if not is_absent(value)]
-        known = {value: array for value in named if (array := self._facts.of(value).array) is not None}
-        by_type = bool(named) and len(known) == len(named)
+        known = {value: array for value in node.results if (array := self._facts.of(value).array) is not None}
+        by_type = bool(known) and len(known) == len(node.results)
         if not by_type and missing:
             return Mismatch(NOT_CONSTANT, {"value": missing[0].name})
         if (why := why_impure(node, self._work.registry)) is not None:
