@@ -58,3 +58,17 @@ def bytes_of(call: OpCall, index: int) -> OperandRef | PreparedConstant:
     if constant is None:
         return OperandRef(index)
     return PreparedConstant(np.ascontiguousarray(constant).reshape(-1).view(np.uint8), ConstantKind.WEIGHTS)
+
+
+PATTERN_NBYTES = 64
+"""Constants of fewer bytes are stored whole; of larger ones that repeat one element, a pattern of at most as many."""
+
+
+def repeats_one_element(call: OpCall, index: int) -> bool:
+    """Whether an operand is a constant that is worth being stored as a pattern."""
+    constant = call.constant(index)
+    if constant is None or constant.nbytes < PATTERN_NBYTES:
+        return False
+    # By bytes: zeros of both signs are not the same, and one NaN is.
+    rows = np.ascontiguousarray(constant).reshape(-1).view(np.uint8).reshape(-1, constant.itemsize)
+    return bool((rows == rows[0]).all())

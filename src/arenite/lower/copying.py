@@ -1,5 +1,6 @@
 """Kernels of the ops whose results are views of their operands: copies of rows of bytes by loops with strides."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,12 +11,24 @@ from arenite.ir.graph import Array
 from arenite.ir.opdef import Constraint, OpCall, signature_text
 from arenite.ir.types import TensorType
 from arenite.kernels.families.copying import COPY_STRIDED
-from arenite.lower.common import Arguments, Filled, Given, Params, array, bytes_of, integer, integers
+from arenite.lower.common import (
+    PATTERN_NBYTES,
+    Arguments,
+    Filled,
+    Given,
+    Params,
+    array,
+    bytes_of,
+    integer,
+    integers,
+    repeats_one_element,
+)
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.loops import Loop, Nest, copy_instructions, nest_of, places, start_of
 from arenite.lower.program import ConstantKind
 from arenite.ops import layout, repeat, slicing, spatial
 from arenite.ops.layout import pack_axis
+from arenite.ops.movement import concatenation_axis
 from arenite.ops.repeat import shape_of
 from arenite.ops.spatial import padded_amounts
 from arenite.ops.views import Views, constant_operands, definition, stand_in
@@ -91,6 +104,34 @@ def _padding_copies(call: OpCall) -> tuple[Copy, ...]:
         *_copy(bytes_of(call, 2), (everywhere, target), (value, target)),
         *_copy(bytes_of(call, 0), (base, inside), (base, target)),
     )
+
+
+def _concatenation_copies(call: OpCall) -> tuple[Copy, ...]:
+    """Of each operand; of one that repeats an element, a pattern again and again."""
+    axis, target, found, offset = concatenation_axis(call), stand_in(call.results[0]), list[Copy](), 0
+    rows = math.prod(target.shape[:axis])
+    lines = target.reshape(rows, -1)
+    for index in range(len(call.operands)):
+        length = math.prod(call.operand(index).dims[axis:])
+        place = lines[:, offset : offset + length]
+        offset += length
+        if not repeats_one_element(call, index):
+            base = stand_in(call.operand(index)).reshape(rows, length)
+            found += _copy(bytes_of(call, index), (base, place), (base, target))
+            continue
+        most = min(length, PATTERN_NBYTES // target.itemsize)
+        width = next(size for size in range(most, 0, -1) if length % size == 0)
+        constant = call.constant(index)
+        assert constant is not None, "what repeats is constant"
+        pattern = np.ascontiguousarray(constant.reshape(-1)[:width])
+        pieces = place.reshape(rows, length // width, width)
+        source = PreparedConstant(pattern.view(np.uint8), ConstantKind.WEIGHTS)
+        found += _copy(source, (np.broadcast_to(pattern, pieces.shape), pieces), (pattern, target))
+    return tuple(found)
+
+
+def _any_repeats(call: OpCall) -> bool | str:
+    return any(repeats_one_element(call, index) for index in range(len(call.operands))) or "none"
 
 
 def _cast_copies(call: OpCall) -> tuple[Copy, ...]:
@@ -174,6 +215,12 @@ KERNELS: tuple[Kernel, ...] = (
         for op, (views, data) in _VIEWS.items()
     ),
     _kernel("pack", "copy", _pack_copies),
+    _kernel(
+        "concatenation",
+        "patterns",
+        _concatenation_copies,
+        Constraint(f"a constant operand of {PATTERN_NBYTES} bytes or more repeats one element", _any_repeats),
+    ),
     _kernel("shape", "copy", _shape_copies, Constraint("the result is int32 or int64", _shape_in_words)),
     _kernel("padv2", "fill", _padding_copies, constant_operands(definition(spatial.OPS, "padv2"), 0, 2)),
     _kernel("cast", "copy", _cast_copies, Constraint("operand and result have the same dtype", _same_dtype)),

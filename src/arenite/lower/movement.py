@@ -6,7 +6,18 @@ import numpy as np
 
 from arenite.ir.opdef import Constraint, OpCall
 from arenite.kernels.families.movement import COPY_ROWS, PAD
-from arenite.lower.common import Arguments, Filled, Given, Params, array, bytes_of, integer, integers
+from arenite.lower.common import (
+    PATTERN_NBYTES,
+    Arguments,
+    Filled,
+    Given,
+    Params,
+    array,
+    bytes_of,
+    integer,
+    integers,
+    repeats_one_element,
+)
 from arenite.lower.kernel import Kernel, KernelCost, Prepared, ResultRef
 from arenite.ops.movement import concatenation_axis, pad_amounts, pad_value
 
@@ -116,6 +127,16 @@ def _concatenation_cost(call: OpCall) -> KernelCost:
     return KernelCost(instructions=instructions, flash_nbytes=60 * len(call.operands))
 
 
+def _nothing_repeats(call: OpCall) -> bool | str:
+    repeated = [index for index in range(len(call.operands)) if repeats_one_element(call, index)]
+    return not repeated or f"operand {repeated[0]}, {call.operand(repeated[0])}"
+
+
+_NOTHING_REPEATS = Constraint(
+    f"no constant operand of {PATTERN_NBYTES} bytes or more repeats one element", _nothing_repeats
+)
+
+
 def _pad_kernel(op: str) -> Kernel:
     return Kernel(
         op,
@@ -140,5 +161,13 @@ def _pad_kernel(op: str) -> Kernel:
 KERNELS: tuple[Kernel, ...] = (
     _pad_kernel("pad"),
     _pad_kernel("padv2"),
-    Kernel("concatenation", "rows", COPY_ROWS, (), _prepare_concatenation, _concatenation_cost, _copy_reference),
+    Kernel(
+        "concatenation",
+        "rows",
+        COPY_ROWS,
+        (_NOTHING_REPEATS,),
+        _prepare_concatenation,
+        _concatenation_cost,
+        _copy_reference,
+    ),
 )
