@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from arenite._base.errors import ModelError, UsageError
+from arenite.driver.onnx_functions import with_inlining, with_smaller_bodies
 from arenite.driver.optimize_result import Comparison, Costs, FoldFunction, OptimizeOptions, OptimizeResult
 from arenite.formats.onnx import OnnxDetails, model_registry
+from arenite.formats.onnx.functions import without_unused
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Array
 from arenite.ir.model import Model
@@ -57,6 +59,12 @@ def optimize_onnx(
     _forget_defaults(model, tuple(pins))
     original = replace(model, graph=clone_graph(model.graph)) if options.check else None
     passes = onnx_passes(fold_max_nbytes=options.fold_max_nbytes, off=options.without)
+    # Smaller bodies may be small enough to be written out.
+    smaller = with_smaller_bodies(model, passes)
+    changed = smaller is not model or not interface.is_empty
+    model.details = smaller.details
+    registry = _registry(model, options)
+    passes = with_inlining(passes, model, registry)
     rounds = itertools.count(1)
     within = run_within_peak(
         model.graph,
@@ -65,7 +73,11 @@ def optimize_onnx(
         instruments=lambda: (Progress(step, len(passes), f"round {next(rounds)}: "),),
     )
     model.graph, passes, result = within.graph, within.passes, within.result
+    settled, gone = without_unused(model)
+    model.details = settled.details
     notes = [*_notes(model), *_notes_on_defaults(tuple(frozen), options)]
+    if gone:
+        notes.append(f"functions that nothing calls any more were left out: {', '.join(gone)}")
     if options.outputs and (dead := drop_dead_inputs(model.graph)):
         notes.append(f"inputs that the kept outputs do not depend on were removed: {', '.join(dead)}")
     checked = Comparison(0, options.check)
@@ -75,9 +87,9 @@ def optimize_onnx(
         )
     return OptimizeResult(
         model=model,
-        changed=any(row.changed for row in result.rows) or not interface.is_empty,
+        changed=changed or bool(gone) or any(row.changed for row in result.rows),
         before=_costs(before),
-        after=_costs(measured(model.graph, registry)),
+        after=_costs(measured(model.graph, model_registry(model, pure=tuple(registry.pure)))),
         rows=result.rows,
         remarks=result.remarks,
         notes=tuple(notes),

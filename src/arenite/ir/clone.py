@@ -1,6 +1,6 @@
 """Copies of graphs: the same nodes and names, other objects. Constants' arrays are shared, being read-only."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from arenite.ir.graph import Graph, Node, Value
 
@@ -27,15 +27,29 @@ def _clone(graph: Graph, twins: dict[Value, Value]) -> Graph:
     return copy
 
 
-def clone_nested(graph: Graph, name_value: Callable[[str], str], name_node: Callable[[str], str]) -> Graph:
-    """A copy of a nested graph, which reads the same constants and values of the graphs around it.
+def clone_nested(
+    graph: Graph, name_value: Callable[[str], str], name_node: Callable[[str], str], *, constants: bool
+) -> Graph:
+    """A copy of a nested graph, which reads the same values of the graphs around it.
 
     Args:
         graph: the nested graph.
         name_value: makes names for the copies of values.
         name_node: makes names for the copies of nodes.
+        constants: whether it has constants of its own.
     """
-    return _clone_nested(graph, {}, name_value, name_node)
+    twins: dict[Value, Value] = {}
+    if constants:
+        for value in _constants(graph):
+            twins[value] = Value(name_value(value.name), value.type, constant=value.constant)
+    return _clone_nested(graph, twins, name_value, name_node)
+
+
+def _constants(graph: Graph) -> Iterator[Value]:
+    yield from graph.constants()
+    for node in graph.nodes:
+        for region in node.regions:
+            yield from _constants(region)
 
 
 def _clone_nested(

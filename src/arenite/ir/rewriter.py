@@ -162,9 +162,14 @@ class Rewriter:
             self.add_origin(heir, node.origin)
         self.erase(node)
 
-    def copy_of(self, inner: Graph) -> Graph:
-        """A copy of a nested graph, or of one from elsewhere, whose nodes and values have names of their own here."""
-        return clone_nested(inner, self._values.unique, self._nodes.unique)
+    def copy_of(self, inner: Graph, *, constants: bool = False) -> Graph:
+        """A copy of a nested graph, whose nodes and values have names of their own here.
+
+        Args:
+            inner: the graph; one that is from elsewhere reads nothing but its inputs and constants.
+            constants: whether these get names of their own too, being from elsewhere.
+        """
+        return clone_nested(inner, self._values.unique, self._nodes.unique, constants=constants)
 
     def adopt(self, inner: Graph, before: Node) -> None:
         """Move all nodes of a nested graph into this one, before the node that holds it. Its outputs stay as they are.

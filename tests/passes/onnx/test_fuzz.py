@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arenite._base.errors import AreniteError
+from arenite.driver.onnx_functions import with_inlining, with_smaller_bodies
 from arenite.formats.onnx import export_model, import_model, model_registry
+from arenite.formats.onnx.functions import without_unused
 from arenite.interp.onnx import OnnxInterpreter
 from arenite.ir.clone import clone_graph
 from arenite.passes.base import Close
@@ -47,20 +49,23 @@ def check(case: Made) -> None:
     registry = model_registry(model)
     original = clone_graph(model.graph)
     before, peaks = measured(original, registry), peaks_of(original, registry)
-    found = run_within_peak(model.graph, onnx_passes(), registry, instruments=lambda: (CheckClaims(),))
+    model = with_smaller_bodies(model, onnx_passes())
+    passes = with_inlining(onnx_passes(), model, model_registry(model))
+    found = run_within_peak(model.graph, passes, model_registry(model), instruments=lambda: (CheckClaims(),))
     again = run_rounds(clone_graph(found.graph), found.passes, registry)
     assert not any(row.changed for row in again.rows), "a second run changes something"
     model.graph = found.graph
+    model, _ = without_unused(model)
     written = export_model(model)
     onnx.checker.check_model(onnx.load_from_string(written))
-    after = measured(found.graph, registry)
+    after = measured(found.graph, model_registry(model))
     assert after.weights_nbytes <= 1.1 * before.weights_nbytes + 8192
     assert all(a is None or b is None or b <= a for a, b in zip(peaks, peaks_of(found.graph, registry), strict=True))
     fused = any(row.changed and isinstance(row.equivalence, Close) for row in found.result.rows)
     back = import_model(written, "made").graph
     for number, feed in enumerate(feeds(case)):
         one = OnnxInterpreter(original, registry)
-        other = OnnxInterpreter(back, registry)
+        other = OnnxInterpreter(back, model_registry(model))
         try:
             trace = one.trace(feed)
         except AreniteError:

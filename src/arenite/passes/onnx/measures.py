@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from arenite.ir.graph import Graph, Node, Value
 from arenite.ir.opdef import Registry
 from arenite.ops.onnx.attrs import OnnxAttrs
-from arenite.ops.onnx.names import is_absent, split_op
+from arenite.ops.onnx.dialect import OnnxRegistry
+from arenite.ops.onnx.names import is_absent, op_name, split_op
 from arenite.passes.onnx.compute import stored_nbytes
 from arenite.passes.onnx.facts import Fact, Facts, all_graphs
 
@@ -24,7 +25,7 @@ class Measures:
 
     Attributes:
         operators: how many kinds of operators it uses.
-        nodes: nested ones included.
+        nodes: nested ones included, and those of functions that are called, once.
         kernels: nodes that would each be a kernel call on a microcontroller.
         weights_nbytes: of constants as a file stores them.
         activations_nbytes: the most that values alive at once take, in the order of the nodes.
@@ -47,12 +48,24 @@ def measured(graph: Graph, registry: Registry) -> Measures:
     macs = [_macs(node, facts) for node in nodes]
     return Measures(
         operators=len({node.op for node in nodes}),
-        nodes=len(nodes),
+        nodes=len(nodes) + _in_functions(nodes, registry),
         kernels=sum(_is_kernel(node, facts) for node in nodes),
         weights_nbytes=sum(stored_nbytes(v.constant) for v in constants if v.constant is not None),
         activations_nbytes=peak_nbytes(graph, facts),
         macs=None if any(count is None for count in macs) else sum(count or 0 for count in macs),
     )
+
+
+def _in_functions(nodes: Sequence[Node], registry: Registry) -> int:
+    functions = registry.functions if isinstance(registry, OnnxRegistry) else {}
+    live: set[str] = set()
+    pending = [node.op for node in nodes] if functions else []
+    while pending:
+        op = pending.pop()
+        if op in functions and op not in live:
+            live.add(op)
+            pending.extend(op_name(node.domain, node.op_type) for node in functions[op].node)
+    return sum(node.op_type != "Constant" for op in live for node in functions[op].node)
 
 
 def _is_kernel(node: Node, facts: Facts) -> bool:

@@ -14,6 +14,7 @@ from arenite.passes.onnx.fuse_affine import FuseAffine, FuseBatchNorm
 from arenite.passes.onnx.fuse_clamps import MergeClamps
 from arenite.passes.onnx.fuse_factors import MergeFactors
 from arenite.passes.onnx.fuse_pads import OnnxFusePads
+from arenite.passes.onnx.inline_functions import InlineFunctions
 from arenite.passes.onnx.simplify import OnnxSimplify
 from arenite.passes.pipeline import Instrument, PassRow, PipelineResult, run_pipeline
 
@@ -29,6 +30,8 @@ def onnx_passes(*, fold_max_nbytes: int | None = None, off: Sequence[str] = ()) 
         off: names of passes to leave out.
     """
     passes: tuple[Pass, ...] = (
+        # It has nothing to do before it is told of a model's functions.
+        InlineFunctions(),
         # First, so that nobody looks into a branch that is never taken.
         InlineBranches(),
         OnnxFold(fold_max_nbytes),
