@@ -178,6 +178,14 @@ def test_an_operator_version_from_the_future() -> None:
     )
 
 
+def test_an_operator_that_no_number_can_mean() -> None:
+    """-1 in both fields; the larger one counts."""
+    code_ = SCHEMA.record("OperatorCode", builtin_code=-1, deprecated_builtin_code=-1)
+    tensors = [tensor("x", (4,)), tensor("y", (4,))]
+    data = file([subgraph(tensors, [operator(1, [0], [1])], [0], [1])], [code("RELU"), code_])
+    assert problems(data) == ("operator code 1: expected the number of an operator, found -1",)
+
+
 @pytest.mark.parametrize("codec", codecs_by_builtin().values(), ids=lambda codec: codec.builtin)
 def test_the_newest_version_is_taken_and_the_next_is_not(codec: Codec) -> None:
     def data(version: int) -> bytes:

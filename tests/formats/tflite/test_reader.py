@@ -90,6 +90,33 @@ def test_unknown_union_type() -> None:
     assert "expected a BuiltinOptions type up to 126" in problem(bytes(builder.Output()), "Operator")
 
 
+@pytest.mark.parametrize("member", [0, 1])
+def test_the_value_of_a_union_is_in_its_table_whatever_its_type(member: int) -> None:
+    builder = flatbuffers.Builder(64)
+    builder.StartObject(14)
+    inner = builder.EndObject()
+    builder.StartObject(14)
+    builder.PrependUint8Slot(3, member, 0)
+    builder.PrependUOffsetTRelativeSlot(4, inner, 0)
+    builder.Finish(builder.EndObject(), FILE_IDENTIFIER)
+    data = bytearray(builder.Output())
+    Reader(bytes(data), SCHEMA, "TFLite model").root("Operator", FILE_IDENTIFIER)
+    (table,) = struct.unpack_from("<I", data)
+    entry = table - struct.unpack_from("<i", data, table)[0] + 4 + 2 * 4
+    struct.pack_into("<H", data, entry, 0x8000)
+    assert "Operator.builtin_options: expected a field inside its table" in problem(bytes(data), "Operator")
+    struct.pack_into("<H", data, entry, 4)  # the type, or nothing: it leads nowhere
+    struct.pack_into("<I", data, table + 4, 0x7FFFFFFF)
+    assert "Operator.builtin_options: expected an offset into the file" in problem(bytes(data), "Operator")
+
+
+def test_a_field_of_a_newer_schema_is_in_its_table() -> None:
+    data = buffer_file(vtable=(8, 8, 4, 300), tail=struct.pack("<I", 0))
+    assert "byte 316: SqueezeOptions: expected a field inside its table of 8 bytes, found offset 300" in problem(
+        data, "SqueezeOptions"
+    )
+
+
 def test_fields_of_a_newer_schema_are_noticed() -> None:
     builder = flatbuffers.Builder(64)
     builder.StartObject(6)

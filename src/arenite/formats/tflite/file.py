@@ -72,9 +72,19 @@ class TfliteFile:
         return self._contents[index]
 
     def operator_codes(self) -> tuple["OperatorCode", ...]:
-        """What the operators' opcode indices mean."""
+        """What the operators' opcode indices mean.
+
+        Raises:
+            ModelError: some mean nothing.
+        """
         enum = self.schema.enums["BuiltinOperator"]
-        return tuple(OperatorCode(record, enum) for record in self.model.records("operator_codes"))
+        codes = tuple(OperatorCode(record, enum) for record in self.model.records("operator_codes"))
+        raise_for(
+            f"operator code {index}: expected the number of an operator, found {code.number}"
+            for index, code in enumerate(codes)
+            if code.number < 0
+        )
+        return codes
 
     def _check_model(self) -> None:
         problems = []

@@ -118,6 +118,7 @@ class Reader:
         offsets = struct.unpack_from(f"<{count}H", self._data, vtable + 4)
         for slot in range(table.slots, count):
             if offsets[slot]:
+                self._check_inside(position, table_nbytes, offsets[slot], 1)
                 self.unknown_fields[f"{table.name} slot {slot}"] = None
         values: dict[str, object] = {}
         for field in table.fields:
@@ -155,6 +156,9 @@ class Reader:
         self, field: Field, kind: UnionKind, table: int, table_nbytes: int, offsets: tuple[int, ...]
     ) -> Record | None:
         type_offset, offset = offsets[field.slot - 1], offsets[field.slot]
+        if offset:
+            self._check_inside(table, table_nbytes, offset, 4)
+            self._follow(table + offset)
         if type_offset == 0:
             return None
         self._check_inside(table, table_nbytes, type_offset, 1)
@@ -171,7 +175,6 @@ class Reader:
         member_table = self._schema.tables[kind.members[member]]
         if offset == 0:
             return Record(member_table, {}, table)
-        self._check_inside(table, table_nbytes, offset, 4)
         return self._table(member_table, self._follow(table + offset))
 
     def _extent(self, position: int, item_nbytes: int, what: str) -> tuple[int, int]:
