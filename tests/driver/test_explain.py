@@ -69,7 +69,8 @@ more: --all""",
 rescaled: relu 1x2x2x1 int8
   stays: layer 2 (net_layer_02)
   by     no pass: none changed it
-  not    fuse-activations: rescaled rescales from q(0.5, -1) to q(0.75, -1); fused, values would be rounded once instead of twice
+  not    fuse-activations: rescaled rescales from q(0.5, -1) to q(0.75, -1); fused, values would be rounded once \
+instead of twice
          to do: quantize with the activation fused, as converters do before they calibrate
 more: --all""",
     "unread": """\

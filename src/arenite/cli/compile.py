@@ -41,6 +41,9 @@ def compile_model(
         typer.Option("--fold-max-bytes", metavar="N", min=0, help="Bytes of constants that one folding may add."),
     ] = None,
     no_fold_constants: Annotated[bool, typer.Option("--no-fold-constants", help="Compute nothing beforehand.")] = False,
+    no_fold_channels: Annotated[
+        bool, typer.Option("--no-fold-channels", help="Keep channels that are the same for every input.")
+    ] = False,
     bundle: Annotated[
         str,
         typer.Option("--bundle", metavar="|".join(BUNDLES), help="For which build system the files are laid out."),
@@ -73,7 +76,7 @@ def compile_model(
         simulate=when,
         compiler=cc,
         fold_max_nbytes=fold_max_bytes,
-        without=("fold",) if no_fold_constants else (),
+        without=("fold",) * no_fold_constants + ("fold-channels",) * no_fold_channels,
         bundle=kind,
         keep=tuple(filter(None, (op.strip() for op in keep.split(",")))),
         debug_layers=debug_layers,
