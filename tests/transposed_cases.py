@@ -1,5 +1,7 @@
 """Random one-op graphs of transpose_conv, for tests of its meaning and kernels."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -53,3 +55,22 @@ def transpose_cases(draw: st.DrawFn) -> Plain:
         arrays, quantizations = (*arrays, bias), (*quantizations, bias_q)
     constants = frozenset({0, 1, 3})
     return Plain("transpose_conv", arrays, (*quantizations, result_q), DType.INT8, attrs, constants)
+
+
+@st.composite
+def transpose_int16_cases(draw: st.DrawFn) -> Plain:
+    """Data of 16 bits without zero points, and a bias of 64 bits, or none."""
+    case = draw(transpose_cases())
+    shape, weight, data, *bias = case.data
+    _, weight_q, data_q, *bias_q = case.quantizations
+    assert data_q is not None
+    result_q = bias_q.pop()
+    assert result_q is not None
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    wide = rng.integers(-32768, 32767, data.shape, endpoint=True).astype(np.int16)
+    biased = [array.astype(np.int64) * draw(st.sampled_from((1, 256, 2**20))) for array in bias]
+    quantizations = (None, weight_q, Quantization.per_tensor(data_q.scale), *bias_q)
+    result = Quantization.per_tensor(result_q.scale * draw(st.sampled_from((1.0, 256.0))))
+    return replace(
+        case, data=(shape, weight, wide, *biased), quantizations=(*quantizations, result), result_dtype=DType.INT16
+    )

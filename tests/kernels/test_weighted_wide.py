@@ -1,6 +1,7 @@
 """16-bit activations and uint8: C, its numpy reference and the op's meaning agree."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,13 +9,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from arenite.ir.types import Quantization
-from arenite.lower.weighted_wide import KERNELS
+from arenite.lower import kernels
+from arenite.lower.kernel import Kernel
+from arenite.ops.conv import DepthwiseConv2dAttrs
 from arenite.ops.dense import FullyConnectedAttrs
 from kernels.host import call
 from kernels.test_weighted import bound
 from weighted_cases import Case, conv_cases, dense_cases, depthwise_cases, fits, sixteen, unsigned
 
 HOW = ["reference", pytest.param("gcc", marks=pytest.mark.gcc), pytest.param("clang", marks=pytest.mark.clang)]
+KERNELS = kernels()
 ANY_CASE = st.one_of(conv_cases(), depthwise_cases(), dense_cases())
 
 
@@ -30,15 +34,22 @@ def wide_cases(draw: st.DrawFn) -> Case:
 
 
 def agree(case: Case, how: str) -> None:
+    node, expected = case.call(), case.evaluate().reshape(-1)
+    for kernel in takers(case):
+        (prepared,) = kernel.prepare(node)
+        arrays = bound(kernel, prepared, case, 1)
+        if how == "reference":
+            kernel.reference(prepared.params, arrays)
+        else:
+            call(kernel.info, prepared.params, arrays, how)
+        np.testing.assert_array_equal(np.asarray(arrays["output"]), expected, kernel.variant)
+
+
+def takers(case: Case) -> list[Kernel]:
     node = case.call()
-    (kernel,) = (k for k in KERNELS if k.op == case.op and all(c.holds(node) is True for c in k.constraints))
-    (prepared,) = kernel.prepare(node)
-    arrays = bound(kernel, prepared, case, 1)
-    if how == "reference":
-        kernel.reference(prepared.params, arrays)
-    else:
-        call(kernel.info, prepared.params, arrays, how)
-    np.testing.assert_array_equal(np.asarray(arrays["output"]), case.evaluate().reshape(-1))
+    found = [k for k in KERNELS.of_op(case.op) if all(c.holds(node) is True for c in k.constraints)]
+    assert found, f"no kernel takes {case}"
+    return found
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -52,9 +63,27 @@ def test_kernels_do_what_the_op_means(how: str, case: Case) -> None:
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_sums_that_leave_32_bits(how: str, outputs: int) -> None:
     case = sixteen(_long(outputs), np.int64)
-    node = case.call()
-    (kernel,) = (k for k in KERNELS if k.op == case.op and all(c.holds(node) is True for c in k.constraints))
-    assert kernel.prepare(node)[0].params["wide"] == 1
+    assert [kernel.prepare(case.call())[0].params["wide"] for kernel in takers(case)] == [1, 1]
+    agree(case, how)
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("bias", [2**31 - 1, -(2**31), 2**38, -(2**38)])
+def test_a_bias_that_leaves_32_bits(how: str, bias: int) -> None:
+    case = replace(sixteen(_long(2), np.int64), bias=np.array([bias, 5]))
+    case = replace(case, data=case.data[:, :9], weight=case.weight[:, :9])
+    assert [kernel.prepare(case.call())[0].params["wide"] for kernel in takers(case)] == [1, 1]
+    agree(case, how)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_many_taps_of_one_channel_leave_32_bits(how: str) -> None:
+    """What a plane's sums do not hold is left to the kernel of any groups."""
+    data, weight = np.full((1, 24, 24, 2), -128, np.int8), np.full((1, 24, 24, 2), -127, np.int8)
+    q, result = Quantization.per_tensor(0.5), Quantization.per_tensor(2.0**23)
+    narrow = Case("depthwise_conv2d", DepthwiseConv2dAttrs(), data, weight, None, q, q, result)
+    case = sixteen(narrow, np.int64)
+    assert [kernel.variant for kernel in takers(case)] == ["int16"]
     agree(case, how)
 
 
@@ -73,9 +102,15 @@ def test_the_cases_reach_every_kernel_both_roundings_and_widths() -> None:
         assume(fits(case))
         bias = None if case.bias is None else case.bias.dtype
         counts[f"{case.op} {case.data.dtype} {bias}"] += 1
+        for kernel in takers(case):
+            counts[kernel.variant] += 1
+            params = kernel.prepare(case.call())[0].params
+            counts.update(f"{kind} {params[kind]}" for kind in ("narrow", "once", "in_place") if kind in params)
 
     for _ in range(4):
         count()
     wanted = {f"{op} uint8 int32" for op in ("conv2d", "depthwise_conv2d", "fully_connected")}
     wanted |= {f"{op} int16 int64" for op in ("conv2d", "depthwise_conv2d", "fully_connected")}
     assert wanted <= set(counts), counts
+    assert {"uint8_quads", "int16_quads", "uint8_planes", "int16_planes", "uint8", "int16"} <= set(counts), counts
+    assert {f"{kind} {value}" for kind in ("narrow", "once", "in_place") for value in (0, 1)} <= set(counts), counts

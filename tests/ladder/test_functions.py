@@ -16,7 +16,7 @@ from arenite.driver.native import NativeEngine
 from arenite.driver.options import CompileOptions
 from arenite.formats.tflite import export_model
 from arenite.interp.interpreter import Interpreter
-from arenite.ir.attrs import Activation, Attrs
+from arenite.ir.attrs import Activation, Attrs, Padding
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.model import Model
 from arenite.ir.opdef import OpCall
@@ -28,13 +28,15 @@ from arenite.ops.activation import SoftmaxAttrs
 from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.ops.matmul import BatchMatmulAttrs
 from arenite.ops.norm import LOG_PROBABILITY_INT8, UNIT_INT8
+from arenite.ops.pool import Pool2dAttrs
 from arenite.ops.rectifiers import LeakyReluAttrs
 from arenite.ops.reduce import ReduceAttrs
 from arenite.toolchain import firmware_compiler, host_compiler
 
 AnyArray = npt.NDArray[Any]
 REGISTRY = core_registry()
-S8, S16, S32, S64, TRUTH = DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.BOOL
+S8, S16, S32, S64 = DType.INT8, DType.INT16, DType.INT32, DType.INT64
+F32, TRUTH = DType.FLOAT32, DType.BOOL
 
 
 def q(scale: float, zero_point: int = 0) -> Quantization:
@@ -88,6 +90,9 @@ ENTRIES: tuple[Entry, ...] = (
     _one("leaky_relu", S16, WIDE, q(0.0003), LeakyReluAttrs(0.3)),
     *(_one(op, S16, WIDE, UNIT) for op in ("logistic", "tanh")),
     _one("softmax", S16, WIDE, UNIT, SoftmaxAttrs()),
+    *(_one(op, S16, WIDE, WIDE, Pool2dAttrs((2, 3), (1, 2), Padding.SAME)) for op in ("average_pool2d", "max_pool2d")),
+    Entry("dequantize", (((3, 5), S16, WIDE),), (F32, None)),
+    Entry("quantize", (((3, 5), F32, None),), (S16, WIDE)),
     _like("minimum", S8, BYTE, BYTE, BYTE),
     _like("maximum", S16, WIDE, WIDE, WIDE),
     _like("minimum", S32),
@@ -148,6 +153,8 @@ def _feed(model: Model, seed: int) -> list[AnyArray]:
         dtype, dims = value.type.dtype, value.type.dims
         if dtype is TRUTH:
             array = rng.integers(0, 2, dims).astype(np.bool_)
+        elif dtype is F32:
+            array = rng.normal(0, 5, dims).astype(np.float32)
         else:
             low, high = dtype.limits if dtype.itemsize < 4 else (-1000, 1000)
             # The divisor's zero point is the lowest code.

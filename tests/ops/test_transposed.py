@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from arenite._base.dtypes import DType
 from arenite.formats.tflite import export_model
@@ -15,11 +16,11 @@ from arenite.ops.clamps import activation_range_float
 from arenite.ops.transposed import TransposeConvAttrs
 from oracle import run_wheel
 from plain_cases import AnyArray, Plain
-from transposed_cases import transpose_cases
+from transposed_cases import transpose_cases, transpose_int16_cases
 
 
 @pytest.mark.wheel
-@given(case=transpose_cases())
+@given(case=st.one_of(transpose_cases(), transpose_int16_cases()))
 def test_quantized_meaning_is_the_oracles(case: Plain) -> None:
     assume(not case.problems())
     try:

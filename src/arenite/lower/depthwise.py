@@ -41,7 +41,8 @@ def _multiplier(call: OpCall) -> int:
     return call.attrs.multiplier
 
 
-def _common_params(call: OpCall) -> dict[str, ParamValue]:
+def common_params(call: OpCall) -> dict[str, ParamValue]:
+    """The fields that depthwise kernels have."""
     height, width = conv_windows(call)
     data = call.operand(INPUT)
     return {
@@ -58,7 +59,8 @@ def _common_params(call: OpCall) -> dict[str, ParamValue]:
     }
 
 
-def _macs(call: OpCall) -> int:
+def macs_of(call: OpCall) -> int:
+    """Multiply-accumulates of a depthwise_conv2d."""
     height, width = conv_windows(call)
     pixels = call.operand(INPUT).dims[0] * height.output * width.output
     return pixels * call.operand(WEIGHT).nelem
@@ -66,19 +68,19 @@ def _macs(call: OpCall) -> int:
 
 def _results(call: OpCall) -> int:
     taps = call.operand(WEIGHT).dims[1:3]
-    return _macs(call) // (taps[0] * taps[1])
+    return macs_of(call) // (taps[0] * taps[1])
 
 
 def _prepare_direct(call: OpCall) -> tuple[Prepared, ...]:
     rows = _channel_rows(call)
     # Taps beyond the border are left out, so the zero point cannot be folded.
     table = tables(call, rows, fold=False)
-    params = {**_common_params(call), "narrow": int(table.narrow)}
-    return (Prepared(params, arguments(rows.reshape(-1), table), _macs(call)),)
+    params = {**common_params(call), "narrow": int(table.narrow)}
+    return (Prepared(params, arguments(rows.reshape(-1), table), macs_of(call)),)
 
 
 def _cost_direct(call: OpCall) -> KernelCost:
-    instructions = _macs(call) * 12.0 + _results(call) * 95.0
+    instructions = macs_of(call) * 12.0 + _results(call) * 95.0
     return KernelCost(instructions, _DIRECT_CODE_NBYTES + weight_of(call).size + 9 * weight_of(call).shape[3])
 
 
@@ -87,8 +89,8 @@ def _reference_direct(params: Mapping[str, ParamValue], found: Mapping[str, "Num
     _reference(params, found, folded=False)
 
 
-def _plane(call: OpCall) -> tuple[int, int, int]:
-    """Output rows per band, width of the plane, bytes of the plane."""
+def plane_of(call: OpCall) -> tuple[int, int, int]:
+    """Output rows per band, width of the plane, elements of the plane."""
     height, width = conv_windows(call)
     wide = width.output + -width.output % _TOGETHER
     plane_width = max((wide - 1) * width.stride + (width.filter - 1) * width.dilation + 1, width.pad_before)
@@ -101,24 +103,24 @@ def _plane(call: OpCall) -> tuple[int, int, int]:
 def _prepare_planes(call: OpCall) -> tuple[Prepared, ...]:
     rows = _channel_rows(call)
     table = tables(call, rows)
-    band, plane_width, nbytes = _plane(call)
+    band, plane_width, nbytes = plane_of(call)
     params = {
-        **_common_params(call),
+        **common_params(call),
         "band_height": band,
         "plane_width": plane_width,
         "narrow": int(table.narrow),
     }
-    return (Prepared(params, arguments(rows.reshape(-1), table, plane=nbytes), _macs(call)),)
+    return (Prepared(params, arguments(rows.reshape(-1), table, plane=nbytes), macs_of(call)),)
 
 
 def _cost_planes(call: OpCall) -> KernelCost:
-    band, _, nbytes = _plane(call)
+    band, _, nbytes = plane_of(call)
     height, width = conv_windows(call)
     fast = width.filter == 3 and width.dilation == 1 and width.stride <= 2
     wide = width.output + -width.output % _TOGETHER
     bands = -(-height.output // band)
     copied = call.operand(INPUT).dims[0] * call.operand(INPUT).dims[3] * bands * nbytes * 4.0
-    summed = _macs(call) * wide / width.output * (2.1 if fast else 4.0)
+    summed = macs_of(call) * wide / width.output * (2.1 if fast else 4.0)
     instructions = copied + summed + _results(call) * 16.0
     flash = _PLANES_CODE_NBYTES + weight_of(call).size + 9 * weight_of(call).shape[3]
     return KernelCost(instructions, flash, nbytes)
@@ -127,7 +129,7 @@ def _cost_planes(call: OpCall) -> KernelCost:
 def _channel_in_one_plane(call: OpCall) -> bool | str:
     """Whether a channel is read whole before its results take its very places."""
     height, width = conv_windows(call)
-    band, _, _ = _plane(call)
+    band, _, _ = plane_of(call)
     if _multiplier(call) != 1 or (height.size, width.size) != (height.output, width.output):
         return f"found {call.operand(INPUT)} -> {call.results[0]}"
     return band == height.output or f"found {-(-height.output // band)} bands"

@@ -12,6 +12,9 @@ from arenite.ir.opdef import Constraint, Cost, OpCall, OpDef, Operand, OpError, 
 from arenite.ir.types import TensorType
 from arenite.ops.constraints import constant_ints
 from arenite.ops.weighted import (
+    FLOAT,
+    INT8,
+    INT16_WIDE_BIAS,
     Numbers,
     activated,
     exact_product,
@@ -105,7 +108,7 @@ def of_weighted(constraint: Constraint) -> Constraint:
 
 
 def _constraints() -> tuple[Constraint, ...]:
-    known, *rest = map(of_weighted, shared_constraints(0))
+    known, *rest = map(of_weighted, shared_constraints(0, (FLOAT, INT8, INT16_WIDE_BIAS)))
     return (
         known,
         Constraint("the result's shape is constant", _constant_shape),

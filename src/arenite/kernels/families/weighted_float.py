@@ -19,6 +19,7 @@ CONV2D_F32 = KernelInfo(
         Argument("biases", "float", Role.CONSTANT),
         Argument("output", "float", Role.OUTPUT),
     ),
+    headers=("arenite_grouped.h", "arenite_port.h"),
 )
 
 KERNELS: tuple[KernelInfo, ...] = (CONV2D_F32,)

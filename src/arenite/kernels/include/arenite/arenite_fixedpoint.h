@@ -46,4 +46,17 @@ ARENITE_INLINE int8_t arenite_store_s8(int32_t scaled, int32_t shift, int32_t ze
     return (int8_t)arenite_clamp(stored, low, high);
 }
 
+/* A uint8 from a sum that wraps at 32 bits. `narrow`: it stays below 2^30, and the shift is in [-31, -1]. */
+ARENITE_INLINE uint8_t arenite_store_u8(uint32_t sum, int32_t multiplier, int32_t shift, int32_t zero_point,
+                                        int32_t narrow, int32_t low, int32_t high) {
+    int32_t stored;
+    if (narrow) {
+        const int32_t scaled = arenite_scale_doubled((int32_t)(2u * sum), multiplier);
+        stored = (((scaled + (scaled >> 31)) >> (-shift - 1)) + (2 * zero_point + 1)) >> 1;
+    } else {
+        stored = arenite_requantize((int32_t)sum, multiplier, shift) + zero_point;
+    }
+    return (uint8_t)arenite_clamp(stored, low, high);
+}
+
 #endif

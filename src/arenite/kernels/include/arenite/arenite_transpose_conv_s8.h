@@ -5,6 +5,7 @@
 
 #include "arenite_port.h"
 #include "arenite_requantize.h"
+#include "arenite_transposed.h"
 
 typedef struct {
     int32_t batches;
@@ -26,21 +27,6 @@ typedef struct {
     int32_t clamp_high;
     int32_t narrow; /* sums below 2^30, all shifts in [-31, -1] */
 } arenite_transpose_conv_s8_params;
-
-/* The first tap along one dimension that reaches a result, and the input element that it reaches it from. */
-typedef struct {
-    int32_t tap;
-    int32_t at;
-} arenite_transpose_conv_s8_start;
-
-ARENITE_INLINE arenite_transpose_conv_s8_start
-arenite_transpose_conv_s8_next(arenite_transpose_conv_s8_start start, int32_t stride) {
-    if (++start.tap == stride) {
-        start.tap = 0;
-        ++start.at;
-    }
-    return start;
-}
 
 /* Adds one input pixel times one tap to the sums of four channels. */
 ARENITE_INLINE void arenite_transpose_conv_s8_tap(uint32_t *sums, const int8_t *pixel, const int8_t *weights,
@@ -65,8 +51,8 @@ ARENITE_INLINE void arenite_transpose_conv_s8_tap(uint32_t *sums, const int8_t *
  */
 ARENITE_INLINE void arenite_transpose_conv_s8_sums(const arenite_transpose_conv_s8_params *params,
                                                    const int8_t *image, const int8_t *weights,
-                                                   arenite_transpose_conv_s8_start row,
-                                                   arenite_transpose_conv_s8_start column, uint32_t *sums) {
+                                                   arenite_transposed_start row,
+                                                   arenite_transposed_start column, uint32_t *sums) {
     const int32_t channels = params->input_channels;
     for (int32_t ky = row.tap, y = row.at; ky < params->filter_height; ky += params->stride_height, --y) {
         if (y < 0 || y >= params->input_height) {
@@ -95,11 +81,11 @@ ARENITE_INLINE void arenite_transpose_conv_s8_core(const arenite_transpose_conv_
     const int32_t outputs = params->output_channels;
     int8_t *target = output;
     for (int32_t batch = 0; batch < params->batches; ++batch, input += image_nelem) {
-        arenite_transpose_conv_s8_start row = {params->pad_top % params->stride_height,
-                                               params->pad_top / params->stride_height};
+        arenite_transposed_start row = {params->pad_top % params->stride_height,
+                                        params->pad_top / params->stride_height};
         for (int32_t y = 0; y < params->output_height; ++y) {
-            arenite_transpose_conv_s8_start column = {params->pad_left % params->stride_width,
-                                                      params->pad_left / params->stride_width};
+            arenite_transposed_start column = {params->pad_left % params->stride_width,
+                                               params->pad_left / params->stride_width};
             for (int32_t x = 0; x < params->output_width; ++x) {
                 const int8_t *group = weights;
                 for (int32_t o = 0; o < outputs; o += 4, group += group_nelem) {
@@ -111,9 +97,9 @@ ARENITE_INLINE void arenite_transpose_conv_s8_core(const arenite_transpose_conv_
                                                           params->output_zero_point, params->narrow);
                     }
                 }
-                column = arenite_transpose_conv_s8_next(column, params->stride_width);
+                column = arenite_transposed_next(column, params->stride_width);
             }
-            row = arenite_transpose_conv_s8_next(row, params->stride_height);
+            row = arenite_transposed_next(row, params->stride_height);
         }
     }
     arenite_clamp_s8(output, (int32_t)(target - output), params->clamp_low, params->clamp_high);

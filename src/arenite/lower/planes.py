@@ -1,0 +1,104 @@
+"""Kernels of depthwise_conv2d on int16 and uint8, that treat each channel alone."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from arenite._base.dtypes import DType
+from arenite.ir.opdef import Constraint, OpCall
+from arenite.kernels.families.weighted_wide import DEPTHWISE_PLANES_S16, DEPTHWISE_PLANES_U8
+from arenite.kernels.manifest import KernelInfo
+from arenite.lower.depthwise import common_params, macs_of, plane_of
+from arenite.lower.grouped import OF
+from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
+from arenite.lower.program import ConstantKind, ParamValue
+from arenite.lower.weighted import CONSTANT_WEIGHTS, Arguments, given, number
+from arenite.lower.weighted_wide import (
+    biases_of,
+    centred_weight,
+    flat,
+    grouped_sums,
+    is_narrow,
+    rescaled_s16,
+    stored_u8,
+    tables_s16,
+    takes,
+)
+from arenite.lower.windowed import param_windows
+from arenite.ops.conv import conv_windows
+from arenite.ops.weighted import INPUT, Numbers, quantized_multipliers
+
+# Instructions on a Cortex-M4, as benchmarks/kernels.py measures them.
+_PER_MAC = {True: 2.1, False: 5.0}
+_PER_RESULT = {DType.UINT8: 22.0, DType.INT16: 25.0}
+_CODE_NBYTES = 1900
+
+
+def _sums_fit(call: OpCall) -> bool | str:
+    return not tables_s16(call, OF[call.op](call).weight).wide or "they may leave 32 bits"
+
+
+def _prepare(call: OpCall) -> tuple[Prepared, ...]:
+    convolution = OF[call.op](call)
+    band, plane_width, nelem = plane_of(call)
+    params: dict[str, ParamValue] = {**common_params(call), "band_height": band, "plane_width": plane_width}
+    tables: tuple[Numbers, Numbers, Numbers]
+    if call.operand(INPUT).dtype is DType.UINT8:
+        weights, outputs = centred_weight(call, convolution), len(convolution.weight)
+        tables = (biases_of(call, outputs).astype(np.int32), *quantized_multipliers(call, outputs))
+        params |= {"narrow": int(is_narrow(call, convolution)), "once": 0}
+    else:
+        table = tables_s16(call, convolution.weight)
+        weights, tables = convolution.weight.astype(np.int16), (table.biases, table.multipliers, table.shifts)
+        params |= {"narrow": 0, "once": int(table.once)}
+    arguments: Arguments = {
+        "input": OperandRef(INPUT),
+        "weights": PreparedConstant(flat(weights), ConstantKind.WEIGHTS),
+        "biases": PreparedConstant(tables[0], ConstantKind.WEIGHTS),
+        "multipliers": PreparedConstant(tables[1], ConstantKind.TABLE),
+        "shifts": PreparedConstant(tables[2], ConstantKind.TABLE),
+        "output": ResultRef(),
+        "plane": 2 * nelem,
+    }
+    return (Prepared(params, arguments, macs_of(call)),)
+
+
+def _cost(call: OpCall) -> KernelCost:
+    band, _, nelem = plane_of(call)
+    height, width = conv_windows(call)
+    fast = height.filter == width.filter == 3 and width.dilation == 1 and width.stride <= 2
+    bands, dtype = -(-height.output // band), call.operand(INPUT).dtype
+    copied = call.operand(INPUT).dims[0] * call.operand(INPUT).dims[3] * bands * nelem * 6.0
+    results = macs_of(call) / (height.filter * width.filter)
+    rounded = (width.output + -width.output % 3) / width.output
+    instructions = copied + macs_of(call) * rounded * _PER_MAC[fast] + results * _PER_RESULT[dtype]
+    outputs = OF[call.op](call).weight
+    flash = _CODE_NBYTES + 2 * outputs.size + (9 if dtype is DType.UINT8 else 13) * len(outputs)
+    return KernelCost(instructions, int(flash), 2 * nelem)
+
+
+def _reference(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
+    """arenite_depthwise_planes_s16 and arenite_depthwise_planes_u8 in numpy."""
+    # As the kernel does before it has read all of its input.
+    given(found, "plane")[:] = 0
+    channels, windows = number(params, "input_channels"), param_windows(params)
+    outputs = channels * number(params, "multiplier")
+    weight = given(found, "weights").reshape(outputs, windows[0].filter, windows[1].filter, 1)
+    data = given(found, "input").astype(np.int16) - np.int16(number(params, "input_zero_point"))
+    grouped = {**params, "output_channels": outputs, "groups": channels}
+    sums = grouped_sums(grouped, data, weight) + given(found, "biases")
+    if given(found, "output").dtype == np.int16:
+        rescaled_s16(params, found, sums, outputs)
+    else:
+        stored_u8(params, found, sums, (int(given(found, "multipliers")[0]), int(given(found, "shifts")[0])))
+
+
+def _kernel(dtype: DType, info: KernelInfo, *more: Constraint) -> Kernel:
+    constraints = (takes(dtype), CONSTANT_WEIGHTS, *more)
+    return Kernel("depthwise_conv2d", f"{dtype}_planes", info, constraints, _prepare, _cost, _reference)
+
+
+KERNELS: tuple[Kernel, ...] = (
+    _kernel(DType.INT16, DEPTHWISE_PLANES_S16, Constraint("sums fit 32 bits, or are rounded twice", _sums_fit)),
+    _kernel(DType.UINT8, DEPTHWISE_PLANES_U8),
+)
