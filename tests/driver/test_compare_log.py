@@ -17,7 +17,7 @@ from arenite.driver.load import load_model
 from arenite.driver.options import CompileOptions, ObjectiveName
 from arenite.formats.tflite import export_model
 from arenite.targets import get
-from arenite.toolchain import firmware_compiler
+from arenite.toolchain import cross, firmware_compiler
 from cli.test_cli import DIGITS, arenite
 from named_state import delay, model_of
 
@@ -226,6 +226,35 @@ def test_the_log_of_an_emulated_core(tmp_path: Path, flip: bool) -> None:
     first = found.first_divergent
     assert (first.layer if first else None) == ("digits_layer_06" if flip else None)
     assert len(found.verdicts) == 10
+
+
+@pytest.mark.arm_gcc
+@pytest.mark.qemu
+def test_the_log_by_semihosting(tmp_path: Path) -> None:
+    """The weak output that the bundle has, on QEMU's board: nothing of ours carries the characters."""
+    made = built(DIGITS)
+    files = lay_out(made, make_extras(made))
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    here = Path(__file__).parent
+    sources = [str(tmp_path / name) for name in files if name.endswith(".c")]
+    target = ["-mcpu=cortex-m4", "-mthumb", "-Os", "-ffunction-sections", "-fdata-sections", "-nostdlib"]
+    link = ["-Wl,--gc-sections", f"-Wl,-T,{here / 'semihosted.ld'}", "-lgcc"]
+    memory = Path(cross.__file__).parent / "firmware" / "port.c"
+    command = ["arm-none-eabi-gcc", *target, "-DDIGITS_DEBUG_SEMIHOSTING", f"-I{tmp_path}", *sources]
+    command += [str(here / "semihosted.c"), str(memory), *link, "-o", str(tmp_path / "app.elf")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    log = tmp_path / "board.log"
+    board = ["-M", "mps2-an386", "-nographic", "-monitor", "none", "-serial", "none"]
+    console = ["-chardev", f"file,id=log,path={log}", "-semihosting-config", "enable=on,target=native,chardev=log"]
+    qemu = ["qemu-system-arm", *board, *console, "-kernel", str(tmp_path / "app.elf")]
+    done = subprocess.run(qemu, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    found = compare_log(DIGITS, log, None)
+    assert found.damaged == 0
+    assert len(found.verdicts) == 10
+    assert found.to_text().endswith("all are equal")
 
 
 @pytest.mark.gcc
