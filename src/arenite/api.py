@@ -71,6 +71,7 @@ def optimize(
     pure: Sequence[str] = (),
     fold_functions: Mapping[str, FoldFunction] | None = None,
     freeze_defaults: bool = False,
+    ignore_signed_zeros: bool = False,
     check: int = 3,
 ) -> OptimizeResult:
     """Make a model smaller without changing what it computes; `result.write(path)` writes it, `result.model` is it.
@@ -86,6 +87,7 @@ def optimize(
         fold_functions: what computes custom operators beforehand, by `DOMAIN::OP`: a function that takes a node's
             operands as arrays and its attributes by name, and gives its result, or several (.onnx).
         freeze_defaults: inputs with default values, which callers may replace, become constants (.onnx).
+        ignore_signed_zeros: -0.0 may become 0.0, so that x + 0 is x (.onnx).
         check: on how many inputs original and result are compared; 0: not at all.
 
     Raises:
@@ -100,6 +102,7 @@ def optimize(
         pure=tuple(pure),
         fold_functions=fold_functions or {},
         freeze_defaults=freeze_defaults,
+        ignore_signed_zeros=ignore_signed_zeros,
         check=check,
     )
     return optimize_loaded(replace(model, graph=clone_graph(model.graph)), options)

@@ -362,3 +362,14 @@ def test_a_picture_that_cannot_be_written(path: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "nowhere" in done.stderr
     assert not (tmp_path / "out.onnx").exists()
+
+
+def test_signed_zeros_are_ignored_when_asked(tmp_path: Path) -> None:
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[3] x) => (float[3] y) <float k = {0}> {'
+    model = onnx.parser.parse_model(text + " a = Add (x, k)  y = Relu (a) }")
+    path, out = tmp_path / "model.onnx", tmp_path / "out.onnx"
+    path.write_bytes(model.SerializeToString())
+    assert call(path, "-o", out).returncode == 0
+    assert ops(out) == ["Add", "Relu"]
+    assert call(path, "-o", out, "--ignore-signed-zeros").returncode == 0
+    assert ops(out) == ["Relu"]

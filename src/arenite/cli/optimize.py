@@ -117,6 +117,9 @@ def optimize(
             "--freeze-defaults", help="Inputs with default values, which callers may replace, become constants."
         ),
     ] = False,
+    ignore_signed_zeros: Annotated[
+        bool, typer.Option("--ignore-signed-zeros", help="-0.0 may become 0.0, so that x + 0 is x (.onnx).")
+    ] = False,
     pure: Annotated[
         list[str] | None,
         typer.Option("--pure", metavar="DOMAIN::OP", help="This custom operator has no side effects."),
@@ -154,6 +157,7 @@ def optimize(
         keep_float16=keep_fp16,
         fold_channels=fold_channels,
         freeze_defaults=freeze_defaults,
+        ignore_signed_zeros=ignore_signed_zeros,
     )
     with progress() as step:
         result, notes = optimize_file(model, output, options, explain=explain, diff=diff, step=step)

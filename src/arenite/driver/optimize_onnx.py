@@ -58,7 +58,9 @@ def optimize_onnx(
     before = measured(model.graph, registry)
     _forget_defaults(model, tuple(pins))
     original = replace(model, graph=clone_graph(model.graph)) if options.check else None
-    passes = onnx_passes(fold_max_nbytes=options.fold_max_nbytes, off=options.without)
+    passes = onnx_passes(
+        fold_max_nbytes=options.fold_max_nbytes, off=options.without, ignore_signed_zeros=options.ignore_signed_zeros
+    )
     # Smaller bodies may be small enough to be written out.
     smaller = with_smaller_bodies(model, passes)
     changed = smaller is not model or not interface.is_empty

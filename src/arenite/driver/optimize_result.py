@@ -27,6 +27,7 @@ class OptimizeOptions:
         without: names of passes that do not run.
         pure: custom operators, as `DOMAIN::OP`, that are pure and deterministic.
         fold_functions: what computes such operators beforehand, by `DOMAIN::OP` (.onnx).
+        ignore_signed_zeros: -0.0 may become 0.0 (.onnx).
         check: on how many inputs original and result are compared; 0: not at all.
         fold_channels: constant channels of int8 layers go into the biases after them, as they do in C (.tflite).
         keep_float16: float16 weights stay so, with the DEQUANTIZE that makes floats of them (.tflite).
@@ -39,6 +40,7 @@ class OptimizeOptions:
     fold_max_nbytes: int | None = None
     without: tuple[str, ...] = ()
     pure: tuple[str, ...] = ()
+    ignore_signed_zeros: bool = False
     check: int = 3
     keep_float16: bool = False
     fold_channels: bool = False

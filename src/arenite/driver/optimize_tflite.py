@@ -34,9 +34,9 @@ def optimize_tflite(
         SelfCheckError: a pass changed what the model computes.
     """
     asked = (options.input_shapes, options.pins, options.outputs, options.pure, options.fold_functions)
-    if any(asked) or options.freeze_defaults:
-        names = "--input-shape, --pin, --outputs, --pure, --freeze-defaults (in Python fold_functions, too)"
-        raise UsageError(f"{names} are for .onnx models; this one is a .tflite")
+    if any(asked) or options.freeze_defaults or options.ignore_signed_zeros:
+        names = "--input-shape, --pin, --outputs, --pure, --freeze-defaults, --ignore-signed-zeros"
+        raise UsageError(f"{names} (in Python fold_functions, too) are for .onnx models; this one is a .tflite")
     registry, original = registry_for(model), model.graph
     passes = _passes(options)
     before = core_costs(original, registry)

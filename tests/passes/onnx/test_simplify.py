@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from arenite.ir.graph import Array
+from arenite.passes.onnx.presets import onnx_passes
 from passes.onnx.optimizing import model_of, optimized, reals
 
 X = {"x": reals(2, 3, 4)}
@@ -207,3 +208,40 @@ def test_what_is_cast_keeps_its_shape() -> None:
     constants: dict[str, Array] = {"one": np.zeros((2, 1), np.int64), "many": np.broadcast_to(np.float32(0), (2, 8))}
     found = optimized(model_of(text, constants=constants), {"x": reals(2, 3)})
     assert found.ops == ["Concat"]
+
+
+ZEROS: dict[str, Array] = {
+    "plus": np.array(0.0, np.float32),
+    "minus": np.array(-0.0, np.float32),
+    "both": np.array([0.0, -0.0, 0.0, -0.0], np.float32),
+}
+
+
+@pytest.mark.parametrize(
+    ("body", "exactly"),
+    [
+        ("a = Add (x, plus)", False),
+        ("a = Add (plus, x)", False),
+        ("a = Add (x, minus)", True),
+        ("a = Add (x, both)", False),
+        ("a = Sub (x, plus)", True),
+        ("a = Sub (x, minus)", False),
+        ("a = Sub (x, both)", False),
+    ],
+)
+def test_zeros_have_signs_unless_they_are_ignored(body: str, exactly: bool) -> None:
+    text = f"g (float[2, 3, 4] x) => (float[2, 3, 4] y) {{ {body}  y = Relu (a) }}"
+    used = {name: array for name, array in ZEROS.items() if name in body}
+    signed = {"x": np.resize(np.array([-0.0, 0.0, -1.0], np.float32), (2, 3, 4))}
+    left = optimized(model_of(text, constants=used), X, signed).ops
+    assert left == (["Relu"] if exactly else [body.split()[2], "Relu"])
+    assert optimized(model_of(text, constants=used), X, passes=onnx_passes(ignore_signed_zeros=True)).ops == ["Relu"]
+
+
+@pytest.mark.parametrize("body", ["a = Sub (plus, x)", "a = Mul (x, plus)", "a = Max (x, plus)", "a = Add (x, half)"])
+def test_other_zeros_are_none_to_ignore(body: str) -> None:
+    text = f"g (float[2, 3, 4] x) => (float[2, 3, 4] y) {{ {body}  y = Sin (a) }}"
+    constants = {"plus": ZEROS["plus"], "half": np.array([0, 0, 0, 0.5], np.float32)}
+    used = {name: array for name, array in constants.items() if name in body}
+    found = optimized(model_of(text, constants=used), X, passes=onnx_passes(ignore_signed_zeros=True))
+    assert found.ops == [body.split()[2], "Sin"]

@@ -22,12 +22,15 @@ MAX_ROUNDS = 24
 """Each round removes or simplifies something; whoever still finds work after so many runs in circles."""
 
 
-def onnx_passes(*, fold_max_nbytes: int | None = None, off: Sequence[str] = ()) -> tuple[Pass, ...]:
+def onnx_passes(
+    *, fold_max_nbytes: int | None = None, off: Sequence[str] = (), ignore_signed_zeros: bool = False
+) -> tuple[Pass, ...]:
     """What runs in each round.
 
     Args:
         fold_max_nbytes: how many bytes one folding may add; None: it depends on what goes.
         off: names of passes to leave out.
+        ignore_signed_zeros: whether -0.0 may become 0.0.
     """
     passes: tuple[Pass, ...] = (
         # It has nothing to do before it is told of a model's functions.
@@ -35,7 +38,7 @@ def onnx_passes(*, fold_max_nbytes: int | None = None, off: Sequence[str] = ()) 
         # First, so that nobody looks into a branch that is never taken.
         InlineBranches(),
         OnnxFold(fold_max_nbytes),
-        OnnxSimplify(),
+        OnnxSimplify(ignore_signed_zeros),
         CommonSubexpressions(),
         DeadCodeElimination(),
         # After what nobody reads is gone, so that values have fewer readers. Pads come last: a layer that pads by

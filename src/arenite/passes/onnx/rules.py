@@ -31,10 +31,12 @@ class Site:
 
     Attributes:
         facts: of all values; kept true by rewriting.
+        signed_zeros: whether -0.0 and 0.0 are different numbers.
     """
 
     work: Work
     facts: Facts
+    signed_zeros: bool = True
 
     def fact(self, value: Value | None) -> Fact:
         return Fact() if value is None else self.facts.of(value)

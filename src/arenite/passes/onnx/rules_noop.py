@@ -163,12 +163,16 @@ _NEUTRAL: dict[str, tuple[_Neutral, bool]] = {
 
 def _elementwise(node: Node, site: Site) -> Done | Mismatch:
     test, either = _NEUTRAL[split_op(node.op)[1]]
+    if not site.signed_zeros and split_op(node.op)[1] in ("Add", "Sub"):
+        test = _is(0)
     for kept, other in ((0, 1), (1, 0)) if either else ((0, 1),):
         constant = node.operand(other).constant
         if constant is None or constant.size == 0 or constant.dtype.kind not in "biuf":
             continue
         first = constant.reshape(-1)[0]
-        if not test(first) or not bool(np.all(constant == first)) or (first == 0 and not _same_zeros(constant)):
+        if not test(first) or not bool(np.all(constant == first)):
+            continue
+        if first == 0 and site.signed_zeros and not _same_zeros(constant):
             continue
         return _same_shape(node, site, kept) or site.remove(node, node.operand(kept), f"its other operand is {first}")
     return Mismatch(NOT_NEUTRAL)

@@ -32,7 +32,13 @@ Scope = dict[Hashable, Value]
 
 @dataclass(frozen=True)
 class OnnxSimplify(Pass):
-    """Applies the rules, in nested graphs too. A candidate is a node together with a rule that concerns it."""
+    """Applies the rules, in nested graphs too. A candidate is a node together with a rule that concerns it.
+
+    Attributes:
+        ignore_signed_zeros: whether -0.0 may become 0.0: then x + 0 is x.
+    """
+
+    ignore_signed_zeros: bool = False
 
     name: ClassVar[str] = "onnx-simplify"
     summary: ClassVar[str] = "Removes nodes that change nothing, and joins views, transposes and slices."
@@ -45,18 +51,20 @@ class OnnxSimplify(Pass):
         for rule in RULES:
             for operator in rule.operators:
                 by_operator.setdefault(operator, []).append(rule)
-        _Simplifying(by_operator, Facts(work.graph, work.registry)).graph(work, [])
+        facts = Facts(work.graph, work.registry)
+        _Simplifying(by_operator, facts, signed_zeros=not self.ignore_signed_zeros).graph(work, [])
 
 
 class _Simplifying:
-    def __init__(self, rules: dict[str, list[Rule]], facts: Facts) -> None:
+    def __init__(self, rules: dict[str, list[Rule]], facts: Facts, *, signed_zeros: bool) -> None:
         self._rules = rules
+        self._signed_zeros = signed_zeros
         self._facts = facts
 
     def graph(self, work: Work, outer: list[Scope]) -> None:
         sizes: Scope = {}
         scopes = [*outer, sizes]
-        site = Site(work, self._facts)
+        site = Site(work, self._facts, self._signed_zeros)
         for node in work.graph.nodes:
             while self._node(node, site):
                 pass
