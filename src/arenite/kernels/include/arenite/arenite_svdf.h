@@ -53,4 +53,50 @@ ARENITE_INLINE int8_t arenite_svdf_result(const arenite_svdf_params *params, uin
     return (int8_t)arenite_clamp(scaled + params->output_zero_point, params->clamp_low, params->clamp_high);
 }
 
+/* The oldest feature of a filter makes room for the newest; returns the products with the weights of time. */
+#define ARENITE_SVDF_REMEMBER(symbol, type)                                                                  \
+    ARENITE_INLINE uint32_t symbol(int32_t memory, type *past, type newest, const type *weights) {           \
+        uint32_t sum = 0;                                                                                    \
+        for (int32_t i = 0; i + 1 < memory; ++i) {                                                           \
+            const type feature = past[i + 1];                                                                \
+            past[i] = feature;                                                                               \
+            sum += (uint32_t)(feature * weights[i]);                                                         \
+        }                                                                                                    \
+        past[memory - 1] = newest;                                                                           \
+        return sum + (uint32_t)(newest * weights[memory - 1]);                                               \
+    }
+
+/* A layer whose state and weights of time are of a type, for which `remember` is the function above.
+ *
+ * Features are packed by four, [ceil(filters / 4)][inputs][4], with zeros for what is not there, and their
+ * biases, which contain -zero_point * sum(weights), come in whole fours. `time` is [filters][memory]; biases
+ * contain -state_zero_point * sum(time). The state is [batches][filters][memory]. */
+#define ARENITE_SVDF(params, type, low, high, remember, input, features, feature_biases, time, biases,       \
+                     state, output)                                                                          \
+    do {                                                                                                     \
+        const int32_t filters = (params)->units * (params)->rank, memory = (params)->memory;                 \
+        for (int32_t batch = 0; batch < (params)->batches; ++batch, (input) += (params)->inputs) {           \
+            const int8_t *weights = (features);                                                              \
+            const type *row = (time);                                                                        \
+            const int32_t *bias = (biases);                                                                  \
+            int32_t left = (params)->rank;                                                                   \
+            uint32_t sum = (uint32_t)*bias++;                                                                \
+            for (int32_t filter = 0; filter < filters; filter += 4, weights += 4 * (params)->inputs) {       \
+                uint32_t sums[4];                                                                            \
+                arenite_svdf_features((params)->inputs, input, weights, (feature_biases) + filter, sums);    \
+                for (int32_t i = 0; i < 4 && filter + i < filters; ++i) {                                    \
+                    const type newest = (type)arenite_svdf_newest(params, sums[i], low, high);               \
+                    sum += remember(memory, state, newest, row);                                             \
+                    (state) += memory;                                                                       \
+                    row += memory;                                                                           \
+                    if (--left == 0) {                                                                       \
+                        *(output)++ = arenite_svdf_result(params, sum);                                      \
+                        left = (params)->rank;                                                               \
+                        sum = filter + i + 1 < filters ? (uint32_t)*bias++ : 0;                              \
+                    }                                                                                        \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    } while (0)
+
 #endif
