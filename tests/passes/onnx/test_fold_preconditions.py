@@ -69,17 +69,21 @@ def test_precondition_operands_are_constant() -> None:
     assert reasons(model(n, y)) == {"n_y": ["not-constant"]}
 
 
-def split_of_shape() -> Model:
+def split_of_shape(batch: int | str) -> Model:
     """The first and the last third of a shape; the middle has no name."""
     n = Net()
-    s = n.node("Shape", [n.input("x", [2, 3, 4, 5, 6, 7])], "s")
+    s = n.node("Shape", [n.input("x", [batch, 3, 4, 5, 6, 7])], "s")
     n.nodes.append(helper.make_node("Split", [s], ["a", "", "b"], name="split"))
     ends = [n.node("Cast", [v], f"y{v}", to=1) for v in ("a", "b")]
     return model(n, *ends)
 
 
 def test_results_without_names_need_not_be_known() -> None:
-    assert reasons(split_of_shape())["split"] == ["needless"]
+    assert reasons(split_of_shape(2))["split"] == ["needless"]
+
+
+def test_precondition_every_result_is_known() -> None:
+    assert reasons(split_of_shape("n"))["split"] == ["not-constant"]
 
 
 @pytest.mark.parametrize("results", [[""], []])
@@ -181,7 +185,7 @@ def test_what_gives_the_result_its_shape_is_not_left_to_repeat() -> None:
     assert found.constants["t"].shape == (8, 8)
 
 
-@pytest.mark.parametrize("reader", ["Add", "custom", "declared", "misfit"])
+@pytest.mark.parametrize("reader", ["Add", "custom", "declared", "misfit", "Clip"])
 def test_what_readers_have_beside_must_be_known(reader: str) -> None:
     n = Net()
     t = n.node("Tile", [ROW["row"], np.array([8, 1], np.int64)], "t")
@@ -191,7 +195,8 @@ def test_what_readers_have_beside_must_be_known(reader: str) -> None:
         opsets = [helper.make_opsetid("", 17), helper.make_opsetid("qa.test", 1)]
         of = import_model(helper.make_model(proto, opset_imports=opsets).SerializeToString(), "net")
     else:
-        y = n.node("Add", [t, n.input("x", [3, 3] if reader == "misfit" else None)], "y")
+        op = "Clip" if reader == "Clip" else "Add"
+        y = n.node(op, [t, n.input("x", [3, 3] if reader == "misfit" else None)], "y")
         proto = n.model(y)
         if reader == "declared":
             proto.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", 1, [8, 8]))

@@ -244,8 +244,9 @@ class _Folding:
             return False
         wanted = self._facts.of(node.result).shape
         shapes = [self._facts.of(v).shape for i, v in enumerate(node.operands) if v is not None and i != index]
-        if wanted is None or any(shape is None for shape in shapes):
+        if any(shape is None for shape in (wanted, *shapes)):
             return False
+        assert wanted is not None
         found: list[object] = [1] * len(wanted)
         for shape in (*shapes, small.shape):
             assert shape is not None
