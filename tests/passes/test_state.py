@@ -1,19 +1,31 @@
 """Nothing that passes do loses, repeats or moves a change of state: planted graphs that tempt each of them."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
 import numpy as np
+import pytest
 
 from arenite._base.dtypes import DType
+from arenite._base.errors import SelfCheckError
+from arenite._base.remarks import Reason
+from arenite.driver.load import load_model
 from arenite.ir.builder import GraphBuilder
-from arenite.ir.graph import Graph, Value
+from arenite.ir.clone import clone_graph
+from arenite.ir.graph import Graph, Node, Value
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.svdf import SvdfAttrs
+from arenite.passes.base import Pass, Work
 from arenite.passes.cse import CommonSubexpressions
 from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.fold import Fold
 from arenite.passes.instruments import all_checks
 from arenite.passes.pipeline import run_pipeline
 from arenite.passes.presets import default_passes
+from named_state import delay
 from passes.support import verdicts
 
 REGISTRY = core_registry()
@@ -72,3 +84,73 @@ def test_all_passes_together_keep_every_write_in_order() -> None:
     graph = builder.output(_svdf(builder, x, other, "y"))
     run_pipeline(graph, default_passes(), REGISTRY, instruments=all_checks())
     assert _names(graph) == ["unread", "first", "last", "y"]
+
+
+PLANTED = Reason("planted", "{subject} was dropped or moved")
+
+
+@dataclass(frozen=True)
+class Planted(Pass):
+    """Does to writes of state what no pass may."""
+
+    action: Callable[[Work], Node]
+
+    name: ClassVar[str] = "planted"
+    summary: ClassVar[str] = "Drops or moves a write of state."
+    reasons: ClassVar[tuple[Reason, ...]] = (PLANTED,)
+
+    def apply(self, work: Work) -> None:
+        candidate = work.consider(self.action(work))
+        candidate.passed(PLANTED)
+
+
+def _drop(name: str) -> Planted:
+    def action(work: Work) -> Node:
+        node = next(node for node in work.graph.nodes if node.name == name)
+        work.rewriter.erase(node)
+        return node
+
+    return Planted(action)
+
+
+def _move(name: str, before: str) -> Planted:
+    def action(work: Work) -> Node:
+        by_name = {node.name: node for node in work.graph.nodes}
+        work.rewriter.move_before(by_name[name], by_name[before])
+        return by_name[name]
+
+    return Planted(action)
+
+
+def _two_writes() -> Graph:
+    builder = GraphBuilder()
+    x, state = builder.input("x", TYPE), builder.variable("state", STATE)
+    constant = builder.constant("c", np.array([[50, 60]], np.int8), Q)
+    _svdf(builder, constant, state, "unread")
+    return builder.output(_svdf(builder, x, state, "y"))
+
+
+@pytest.mark.parametrize(
+    ("graph", "spec"),
+    [
+        pytest.param(delay(), _drop("after"), id="assign-dropped"),
+        pytest.param(delay(), _move("after", "before"), id="assign-moved-before-read"),
+        pytest.param(_two_writes(), _drop("unread"), id="svdf-dropped"),
+        pytest.param(_two_writes(), _move("y", "unread"), id="svdf-swapped"),
+    ],
+)
+def test_planted_passes_that_lose_or_move_a_write_are_caught_by_name(graph: Graph, spec: Planted) -> None:
+    with pytest.raises(SelfCheckError) as error:
+        run_pipeline(graph, [*default_passes(), spec], REGISTRY, instruments=all_checks())
+    assert "pass 'planted' (bit-exact) changed what the model computes" in str(error.value)
+
+
+@pytest.mark.shared
+def test_every_write_of_a_wake_word_is_needed(shared: Path) -> None:
+    """Dropping any of them is seen, and named: one of them changes no output, only what is remembered."""
+    model = load_model(shared / "models" / "tflite" / "mww_okay_nabu_v2.tflite")
+    writes = [node.name for node in model.graph.nodes if node.op == "assign_variable"]
+    assert len(writes) == 6
+    for name in writes:
+        with pytest.raises(SelfCheckError, match=r"pass 'planted' .* changed what the model (computes|remembers)"):
+            run_pipeline(clone_graph(model.graph), [_drop(name)], REGISTRY, instruments=all_checks())

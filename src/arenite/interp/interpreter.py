@@ -61,6 +61,12 @@ class Interpreter:
         """The type of each named state."""
         return self._resources.types
 
+    def state(self) -> dict[str, Array]:
+        """What every state holds now, by name: copies."""
+        held = {value.name: array for value, array in self._state.items()}
+        held |= {"/".join(filter(None, key)): array for key, array in self._named.items()}
+        return {name: array.copy() for name, array in held.items()}
+
     def run(self, inputs: Inputs) -> list[Array]:
         """One invocation.
 

@@ -50,6 +50,10 @@ class OnnxInterpreter:
     def reset(self) -> None:
         """ONNX graphs have no state between invocations."""
 
+    def state(self) -> dict[str, Array]:
+        """Nothing, for the same reason."""
+        return {}
+
     def run(self, inputs: Inputs) -> list[Content]:
         """One invocation.
 

@@ -1,6 +1,7 @@
 """The differential instrument: runs the graph before and after each pass, and compares."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -69,13 +70,38 @@ def _narrow_floats(graph: Graph) -> set[DType]:
     return {dtype for dtype in dtypes if dtype in (DType.FLOAT16, DType.BFLOAT16)}
 
 
+@dataclass(frozen=True)
+class _Run:
+    """What one invocation gave, and what every state held after it."""
+
+    outputs: list[Array]
+    state: dict[str, Array]
+
+
+def _run_all(graph: Graph, registry: Registry, feeds: Sequence[Feed]) -> list[_Run]:
+    interpreter = interpreter_for(graph, registry)
+    return [_Run(interpreter.run(feed.arrays), interpreter.state()) for feed in feeds]
+
+
+def _state_differences(before: _Run, after: _Run, equivalence: Equivalence) -> Iterator[tuple[str, str]]:
+    """States of one name and type whose contents differ: what a lost or a moved write does, long before outputs do."""
+    for name, reference in before.state.items():
+        found = after.state.get(name)
+        if found is None or (found.dtype, found.size) != (reference.dtype, reference.size):
+            continue
+        found = found.reshape(reference.shape)
+        if not agree(reference, found, equivalence):
+            yield name, _difference(reference, found)
+
+
 class Differential(Instrument):
     """Compares outputs before and after each pass that changed the graph.
 
     On random inputs, with `edges` on inputs at the ends of the range, and on `samples`. One interpreter per graph runs
-    all of them in order, so that state is compared too. When outputs differ by more than the pass's equivalence allows,
-    it names the pass, and the first value that differs. A graph that cannot be run (ops not known here), or that takes
-    more than `most_work` multiply-accumulates and bytes of values to run once, is passed over with a remark.
+    all of them in order; what states hold after each is compared too. When outputs differ by more than the pass's
+    equivalence allows, it names the pass, and the first value that differs. A graph that cannot be run (ops not known
+    here), or that takes more than `most_work` multiply-accumulates and bytes of values to run once, is passed over with
+    a remark.
     """
 
     def __init__(
@@ -87,7 +113,7 @@ class Differential(Instrument):
         self._edges = edges
         self._original: Graph | None = None
         self._feeds: list[Feed] = []
-        self._outputs: list[list[Array]] | None = None
+        self._runs: list[_Run] | None = None
         self._told = False
         self._too_much = False
 
@@ -108,19 +134,19 @@ class Differential(Instrument):
         original = self._original
         assert original is not None
         # Most passes change nothing, and running a model takes long: it is run once there is something to compare.
-        before = self._outputs if self._outputs is not None else self._run_original(original, step)
+        before = self._runs if self._runs is not None else self._run_original(original, step)
         if before is None:
             return
         feeds = [_requantized(feed, original, step.graph) for feed in self._feeds]
         try:
-            interpreter = interpreter_for(step.graph, step.context.registry)
-            after = [interpreter.run(feed.arrays) for feed in feeds]
+            after = _run_all(step.graph, step.context.registry, feeds)
         except (ModelError, DataError) as error:
             raise SelfCheckError(f"pass '{step.spec.name}' made a graph that cannot be run: {error}") from error
         step.max_error = 0.0
         equivalence = in_precision(step.spec.equivalence, step.graph)
         for number, (old, new) in enumerate(zip(before, after, strict=True)):
-            for source, value, reference, found in zip(original.outputs, step.graph.outputs, old, new, strict=True):
+            pairs = zip(original.outputs, step.graph.outputs, old.outputs, new.outputs, strict=True)
+            for source, value, reference, found in pairs:
                 apart = max_error(_real(reference, source.type), _real(found, value.type))
                 step.max_error = max(step.max_error, apart)
                 if not agree(reference, found, equivalence):
@@ -130,15 +156,20 @@ class Differential(Instrument):
                         f"pass '{step.spec.name}' ({equivalence}) changed what the model computes: on "
                         f"{feeds[number].name} inputs {where}{first}"
                     )
-        self._outputs, self._feeds = after, feeds
+        for feed, old, new in zip(feeds, before, after, strict=True):
+            for name, where in _state_differences(old, new, equivalence):
+                raise SelfCheckError(
+                    f"pass '{step.spec.name}' ({equivalence}) changed what the model remembers: after {feed.name} "
+                    f"inputs state %{name} {where}"
+                )
+        self._runs, self._feeds = after, feeds
 
-    def _run_original(self, original: Graph, step: Step) -> list[list[Array]] | None:
+    def _run_original(self, original: Graph, step: Step) -> "list[_Run] | None":
         if self._too_much:
             self._pass_over(step, "it is too large to be run here")
             return None
         try:
-            interpreter = interpreter_for(original, step.context.registry)
-            return [interpreter.run(feed.arrays) for feed in self._feeds]
+            return _run_all(original, step.context.registry, self._feeds)
         except (ModelError, DataError) as error:
             self._pass_over(step, error.problems[0].splitlines()[0].rstrip(":"))
             return None
