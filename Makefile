@@ -4,18 +4,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Of the made-up examples of test-all: the same seed makes the same ones; make SEED=$$RANDOM test-all makes others.
 SEED ?= 1
+FUZZ_SECONDS ?= 60
+DAMAGE ?= 1000
+MODELS ?= examples/digits/digits.tflite
 C_FILES = $(shell git ls-files '*.c' '*.h')
 
 # Of `make mutate`: the files whose preconditions are taken away.
 FILES ?= $(wildcard src/arenite/passes/*.py)
 
-.PHONY: help demo test test-all mutate check format docs clean
+.PHONY: help demo test test-all fuzz damage mutate check format docs clean
 
 help:
 	@echo "make demo      compile the digits example for Cortex-M4 and run it on the emulated core"
 	@echo "make test      the tests, under 5 minutes"
 	@echo "make test-all  every test, with more examples (what CI runs)"
 	@echo "make mutate    which test notices when a precondition goes: make mutate FILES=src/arenite/passes/dce.py"
+	@echo "make fuzz      fuzzes the readers of files and texts, FUZZ_SECONDS=60 each"
+	@echo "make damage    compiles DAMAGE=1000 damaged copies of each of MODELS='a.tflite b.tflite'"
 	@echo "make check     types, style, C warnings"
 	@echo "make docs      regenerate docs/ops.md and docs/remarks.md"
 
@@ -44,6 +49,13 @@ test-all: $(VENV)/dev.stamp
 
 mutate: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python -m mutation $(FILES)
+
+fuzz: $(VENV)/dev.stamp
+	PYTHONPATH=tests $(BIN)/python -m fuzz tflite-reader --seconds $(FUZZ_SECONDS)
+	PYTHONPATH=tests $(BIN)/python -m fuzz text-parser --seconds $(FUZZ_SECONDS)
+
+damage: $(VENV)/dev.stamp
+	PYTHONPATH=tests $(BIN)/python -m hostile --count $(DAMAGE) --write build/damaged $(MODELS)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -24,11 +24,17 @@ SHAPES = {
 
 
 def weighted(
-    op: str, dtype: str, *, per_channel: bool = False, bias_scale: float | None = 0.25, zero_point: int = 0
+    op: str,
+    dtype: str,
+    *,
+    per_channel: bool = False,
+    bias_scale: float | None = 0.25,
+    zero_point: int = 0,
+    weight: int = 0,
 ) -> bytes:
-    """One layer of scales 0.5, 0.5 and 1."""
+    """One layer of scales 0.5, 0.5 and 1, all of whose weights are the same."""
     options, version, axis = KINDS[op]
-    shape, weight = SHAPES[op]
+    shape, weight_shape = SHAPES[op]
     count = 2 if per_channel else 1
     unsigned = dtype == "UINT8"
     bias = "INT64" if dtype == "INT16" else "INT32"
@@ -36,7 +42,7 @@ def weighted(
         tensor("x", shape, dtype, quantization=quantization([0.5], [0])),
         tensor(
             "w",
-            weight,
+            weight_shape,
             "UINT8" if unsigned else "INT8",
             buffer=1,
             quantization=quantization([0.5] * count, [7 if unsigned else 0] * count, axis),
@@ -50,7 +56,7 @@ def weighted(
         ),
         tensor("y", shape, dtype, quantization=quantization([1.0], [0])),
     ]
-    data = [buffer(bytes(int(np.prod(weight)))), buffer(bytes(16 if bias == "INT64" else 8))]
+    data = [buffer(bytes([weight]) * int(np.prod(weight_shape))), buffer(bytes(16 if bias == "INT64" else 8))]
     return one_op(op, tensors, [0, 1, 2], data, version=version, builtin_options=options)
 
 

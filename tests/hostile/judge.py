@@ -1,0 +1,110 @@
+"""Whether a damaged file that Arenite accepts is a model all the same.
+
+Both LiteRT and TFLite-Micro read it by their own code. It is a model when one of them loads and prepares it; where
+TFLite-Micro runs it, the interpreter's outputs must be the same bytes, so that an accepted file means what it says.
+"""
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from arenite._base.errors import AreniteError
+from arenite.formats.tflite import import_model
+from arenite.interp.interpreter import Interpreter
+from arenite.ops import core_registry
+from hostile.forked import Answer, limit_time
+
+_ARENA_NBYTES = 32 << 20
+_CPU_SECONDS, _WALL_SECONDS = 60.0, 300
+
+
+def judge(data: bytes, *, run: bool) -> Answer:
+    """What the others say: empty texts where they accept it.
+
+    Args:
+        data: the file.
+        run: whether outputs are compared too.
+    """
+    limit_time(_CPU_SECONDS, _WALL_SECONDS)
+    answer: Answer = {"litert": _said(lambda: _litert(data)), "differs": ""}
+    micro: list[Any] = []
+    answer["micro"] = _said(lambda: micro.append(_micro(data)))
+    if run and micro:
+        answer["differs"] = _difference(data, micro[0])
+    return answer
+
+
+def _litert(data: bytes) -> None:
+    from ai_edge_litert.interpreter import Interpreter as LiteRt
+    from ai_edge_litert.interpreter import OpResolverType
+
+    LiteRt(model_content=data, experimental_op_resolver_type=OpResolverType.BUILTIN_REF).allocate_tensors()
+
+
+def _micro(data: bytes) -> Any:
+    from tflite_micro import runtime
+
+    return runtime.Interpreter.from_bytes(data, arena_size=_ARENA_NBYTES)
+
+
+def _difference(data: bytes, micro: Any) -> str:
+    graph = import_model(data, "m").graph
+    rng = np.random.default_rng(5)
+    feeds = []
+    for value in graph.inputs:
+        dtype = value.type.dtype
+        if dtype.is_float:
+            feeds.append(rng.normal(0, 1, value.type.dims).astype(dtype.numpy))
+        else:
+            low, high = dtype.limits
+            feeds.append(rng.integers(low, high, value.type.dims, endpoint=True).astype(dtype.numpy))
+    try:
+        ours = Interpreter(graph, core_registry()).run(feeds)
+    except AreniteError as error:
+        return f"the interpreter refuses: {error}"
+    for index, array in enumerate(feeds):
+        micro.set_input(array, index)
+    if said := _said(micro.invoke):
+        return f"TFLite-Micro fails when it runs: {said}"
+    for index, output in enumerate(ours):
+        want = np.array(micro.get_output(index))
+        if want.dtype != output.dtype or want.shape != output.shape:
+            return f"output {index} is {output.dtype}{output.shape}, not {want.dtype}{want.shape}"
+        exact = not np.issubdtype(want.dtype, np.floating)
+        same = np.array_equal(output, want) if exact else np.allclose(output, want, 1e-4, 1e-5, equal_nan=True)
+        if not same:
+            return f"output {index}: {np.count_nonzero(output != want)} of {want.size} elements differ"
+    return ""
+
+
+def _said(action: Callable[[], object]) -> str:
+    """What went wrong, with what the library itself wrote to stderr; empty when nothing did."""
+    with _captured() as lines:
+        try:
+            action()
+        except Exception as error:
+            return re.sub(r"\s+", " ", f"{error} {' '.join(lines())}").strip() or type(error).__name__
+    return ""
+
+
+@contextmanager
+def _captured() -> Iterator[Callable[[], list[str]]]:
+    """What is written to the file descriptor of stderr."""
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+
+        def lines() -> list[str]:
+            file.seek(0)
+            return file.read().decode(errors="replace").splitlines()[-3:]
+
+        try:
+            yield lines
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)

@@ -1,0 +1,133 @@
+"""Damaged copies through the command line, each in a process with limits: see `hostile.__main__`."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import hostile.judge
+from arenite.formats.tflite import import_model
+from arenite.ir.model import Model
+from hostile import attempts
+from hostile.__main__ import check_model
+from hostile.damage import Damaged
+from hostile.forked import Answer, forked, limit_time
+from hostile.judge import judge
+from ops.test_bias_scale import weighted
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits" / "digits.tflite"
+ZOO = ROOT.parent / "shared" / "models" / "tflite"
+
+pytestmark = [pytest.mark.wheel, pytest.mark.litert]
+
+
+def check(path: Path, count: int) -> None:
+    found = check_model(path, range(count))
+    assert found["faults"] == {}
+    assert 0 < found["compiled"] < count
+    assert found["judged"]["accepted"] + found["judged"]["crashed"] == found["compiled"]
+    assert found["peak_nbytes"] < attempts.MEMORY_NBYTES
+
+
+def test_damaged_copies_of_the_example() -> None:
+    check(DIGITS, 1000 if settings().max_examples > 100 else 60)
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tflm_hello_world_int8", "mltk_fingerprint_signature", "mww_okay_nabu_v2"])
+def test_damaged_copies_of_real_models(name: str) -> None:
+    check(ZOO / f"{name}.tflite", 300)
+
+
+def test_the_same_number_is_the_same_copy_and_most_damage_is_to_the_structure() -> None:
+    file = Damaged("digits", DIGITS.read_bytes())
+    copies = [file.copy(number) for number in range(200)]
+    assert copies == [Damaged("digits", file.data).copy(number) for number in range(200)]
+    cut = [copy for copy in copies if len(copy) < len(file.data)]
+    assert len(cut) == 60
+    whole = np.array([np.frombuffer(copy, np.uint8) for copy in copies if len(copy) == len(file.data)])
+    changed = (whole != np.frombuffer(file.data, np.uint8)).any(axis=0)
+    assert changed[file.structure].sum() > changed.sum() / 2
+
+
+def _hangs(_: int) -> Answer:
+    limit_time(0.2, 60)
+    while True:
+        pass
+
+
+def _waits(_: int) -> Answer:
+    limit_time(60, 1)
+    time.sleep(60)
+    return {}
+
+
+def _crashes(_: int) -> Answer:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return {}
+
+
+def _leaves(_: int) -> Answer:
+    os._exit(3)
+
+
+@pytest.mark.parametrize(
+    ("work", "how"), [(_hangs, "SIGPROF"), (_waits, "SIGALRM"), (_crashes, "SIGSEGV"), (_leaves, "exit 3")]
+)
+def test_how_a_process_dies_is_told_and_the_others_are_worked_on(work: Callable[[int], Answer], how: str) -> None:
+    found = dict(forked(lambda n: work(n) if n == 2 else {"item": n}, [1, 2, 3], lambda: None))
+    assert found == {1: {"item": 1}, 2: {"died": how}, 3: {"item": 3}}
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (KeyError("planted"), "exit 3: error: internal error"),
+        (MemoryError(), "out of memory"),
+        (SystemExit(7), "exit 7"),
+        (SystemExit(1), "not a message for a person"),
+    ],
+)
+def test_bad_ends_are_faults(monkeypatch: pytest.MonkeyPatch, error: BaseException, text: str) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("arenite.driver.compile.load_model", fails)
+    monkeypatch.setattr("arenite.driver.inspect.load_model", fails)
+    file = Damaged("digits", DIGITS.read_bytes())
+    ((_, answer),) = forked(lambda n: attempts.attempt(file, n), [0], lambda: None)
+    assert any(text in fault for fault in answer["faults"]), answer
+
+
+def test_what_is_left_behind_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def writes(_: Path, folder: Path, *__: object) -> None:
+        folder.mkdir()
+        (folder.parent / "rest.tmp").write_text("")
+        raise SystemExit(1)
+
+    monkeypatch.setattr("arenite.driver.compile.compile_file", writes)
+    file = Damaged("digits", DIGITS.read_bytes())
+    ((_, answer),) = forked(lambda n: attempts.attempt(file, n), [0], lambda: None)
+    assert {"a part of the bundle is written", "rest.tmp is left behind"} <= set(answer["faults"])
+
+
+def test_the_others_refuse_what_must_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    good, bad = weighted("FULLY_CONNECTED", "INT8"), weighted("FULLY_CONNECTED", "INT8", bias_scale=1.0)
+    other = weighted("FULLY_CONNECTED", "INT8", weight=1)
+    assert judge(good, run=True) == {"litert": "", "micro": "", "differs": ""}
+    answer = judge(bad, run=False)
+    assert "scale_diff" in answer["litert"]
+    assert "scale_diff" in answer["micro"]
+
+    def another(_: bytes, name: str) -> Model:
+        return import_model(other, name)
+
+    monkeypatch.setattr(hostile.judge, "import_model", another)
+    assert "elements differ" in judge(good, run=True)["differs"]
