@@ -244,7 +244,8 @@ def _split(node: Node, site: Site) -> Done | Mismatch:
     squeezes = []
     for result in node.results:
         shape, uses = site.fact(result).shape, result.uses
-        reader = uses[0].node if len(uses) == 1 and not result.output_of else None
+        # What reads it as its axes or its shape squeezes another value.
+        reader = uses[0].node if len(uses) == 1 and uses[0].index == 0 and not result.output_of else None
         if shape is None or shape[place] != 1 or reader is None or reader.graph is not node.graph:
             return Mismatch(NOT_SINGLE)
         after = site.fact(reader.results[0]).shape
