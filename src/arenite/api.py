@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from arenite.codegen.project import BundleKind
 from arenite.driver.compile import CompileResult, compile_loaded
 from arenite.driver.load import load_model
 from arenite.driver.optimize import optimize_loaded
@@ -39,6 +40,11 @@ def compile(  # noqa: A001 - the verb of the command line
     flash_limit_nbytes: int | None = None,
     simulate: Simulate = "auto",
     compiler: str | None = None,
+    fold_max_nbytes: int | None = None,
+    without: Sequence[str] = (),
+    bundle: BundleKind = "cmake",
+    keep: Sequence[str] = (),
+    debug_layers: bool = False,
 ) -> CompileResult:
     """Compile a model into C99; `result.write(folder)` writes the bundle, `result.report` holds the figures.
 
@@ -51,12 +57,30 @@ def compile(  # noqa: A001 - the verb of the command line
         flash_limit_nbytes: bytes that code, weights and tables may take.
         simulate: whether to build the firmware and run it on the emulated core; `auto`: when the tools are there.
         compiler: `zig`, or the path of a cross compiler.
+        fold_max_nbytes: how many bytes of constants one folding may add; default: the pass's own limit.
+        without: names of passes that do not run.
+        bundle: for which build system the files are laid out: `cmake`, `arduino`, `zephyr` or `esp-idf`.
+        keep: operators whose kernels the firmware keeps for later models.
+        debug_layers: the firmware logs what each layer computes (docs/debugging-a-board.md).
 
     Raises:
         arenite.AreniteError: the model cannot be compiled within the limits, or a tool failed.
     """
     _check_loaded(model)
-    options = CompileOptions(target, name, optimize, ram_limit_nbytes, flash_limit_nbytes, simulate, compiler)
+    options = CompileOptions(
+        target=target,
+        name=name,
+        objective=optimize,
+        ram_limit_nbytes=ram_limit_nbytes,
+        flash_limit_nbytes=flash_limit_nbytes,
+        simulate=simulate,
+        compiler=compiler,
+        fold_max_nbytes=fold_max_nbytes,
+        without=tuple(without),
+        bundle=bundle,
+        keep=tuple(keep),
+        debug_layers=debug_layers,
+    )
     return compile_loaded(model, options, lambda _: None)
 
 

@@ -81,3 +81,12 @@ def test_custom_operators_fold_by_functions(tmp_path: Path) -> None:
     assert [v.constant.tolist() for v in add.operands if v is not None and v.constant is not None] == [[3.0, 6.0]]
     with pytest.raises(arenite.AreniteError, match="is not DOMAIN::OP"):
         arenite.optimize(model, fold_functions={"Scale": scale})
+
+
+def test_a_bundle_may_be_for_another_build_system() -> None:
+    result = arenite.compile(
+        arenite.load(DIGITS), simulate="off", bundle="arduino", keep=["tanh"], debug_layers=True, without=["cse"]
+    )
+    assert {"src/digits.c", "src/digits_kept.c", "src/digits_debug.c", "library.properties"} <= set(result.files)
+    assert result.report.files == tuple(sorted(result.files))
+    assert "cse" not in {row.name for row in result.report.passes}

@@ -9,6 +9,7 @@ from arenite._base.errors import UsageError
 from arenite._base.remarks import Remark, RemarkKind
 from arenite.driver.graph_records import graphs_record, node_records
 from arenite.driver.load import load_model
+from arenite.driver.node_names import find_name
 from arenite.driver.optimize_onnx import optimize_onnx
 from arenite.driver.optimize_result import OptimizeOptions
 from arenite.ir.graph import Array
@@ -104,8 +105,7 @@ def explain_onnx_file(
     result = optimize_onnx(model, options, source=None, reproducer=Path())
     graphs = graphs_record(before, node_records(model.graph), result.remarks)
     known = [n.name for n in (*graphs.before, *graphs.after)]
-    if node is not None and node not in known:
-        raise UsageError(f"no node is called '{node}'{_nearest(node, known)}")
+    node = None if node is None else find_name(node, known)
     said = [remark for remark in result.remarks if pass_name in (None, remark.pass_name)]
     return OnnxExplanation(node, _about(said, node), graphs)
 
