@@ -72,7 +72,7 @@ def narrowed(array: Array) -> Array:
 
 
 def _is_constant_along(array: Array, axis: int) -> bool:
-    if array.dtype == object or array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf":
         return False
     first = np.take(array, [0], axis)
     if array.dtype.kind == "f":
@@ -115,7 +115,7 @@ def stability(operands: Sequence[Array | None], results: Sequence[Array]) -> dic
 
 def _where(test: Callable[[Array], Array], array: Array | None) -> tuple[int, list[int]] | None:
     """How many elements pass a test that only floats can pass, and where the first is; None when none does."""
-    if array is None or array.dtype == object or not array.size:
+    if array is None or array.dtype == object:
         return None
     if not (DType.of(array.dtype).is_float or np.iscomplexobj(array)):
         return None
