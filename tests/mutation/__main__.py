@@ -1,6 +1,6 @@
 """Takes the preconditions of files away, one at a time, and says which test notices.
 
-python -m mutation [--plan FILE.toml] [--list] FILE...        (with `tests` on the path: `make mutate FILES=...`)
+python -m mutation [--plan FILE.toml] [--only NAME] [--list] [FILE...]      with `tests` on the path: `make mutate`
 
 Exit status: 0 when a test notices each, or it is known why none can; 1 otherwise.
 """
@@ -22,7 +22,7 @@ _FOREVER = 600.0
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="mutation", description=__doc__)
-    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("files", nargs="*", type=Path, help="without any: those that the plan names")
     parser.add_argument("--plan", type=Path, default=Path(__file__).with_name("plan.toml"))
     parser.add_argument(
         "--only", default="", help="only conditions in functions or tables whose names have this in them"
@@ -33,7 +33,7 @@ def main() -> int:
     stale = plan.stale()
     for each in stale:
         print(f"stale: {each.file} has no condition `{each.condition}` in {each.where}")
-    files = [str(path.resolve().relative_to(plan.package)) for path in arguments.files]
+    files = [str(path.resolve().relative_to(plan.package)) for path in arguments.files] or plan.files
     if arguments.list:
         for file in files:
             for condition in conditions((plan.package / file).read_bytes()):

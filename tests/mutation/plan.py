@@ -37,6 +37,7 @@ class Plan:
         package: the package's folder.
         tests: for files of the package, patterns of files of tests, relative to the root; where there are none, those
             in the mirrored folder whose names begin as the file's does.
+        files: of the package, all of whose preconditions have tests, or are equivalent.
         preloaded: modules that take long to import, and are the same whatever is removed.
         equivalents: what makes no difference.
     """
@@ -45,6 +46,7 @@ class Plan:
     package: Path
     tests: dict[str, list[str]] = field(default_factory=dict)
     equivalents: Sequence[Equivalent] = ()
+    files: Sequence[str] = ()
     preloaded: Sequence[str] = ()
 
     def tests_of(self, file: str) -> list[Path]:
@@ -70,4 +72,5 @@ def read_plan(path: Path) -> Plan:
     text = tomllib.loads(path.read_text(encoding="utf-8"))
     root = (path.parent / text["root"]).resolve()
     equivalents = [Equivalent(**each) for each in text.get("equivalent", [])]
-    return Plan(root, root / text["package"], text.get("tests", {}), equivalents, text.get("preloaded", []))
+    files, preloaded = (text.get(name, []) for name in ("files", "preloaded"))
+    return Plan(root, root / text["package"], text.get("tests", {}), equivalents, files, preloaded)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from arenite.passes.presets import default_passes, legalizing_passes
 from mutation.conditions import conditions
 from mutation.plan import Equivalent, Plan, read_plan
 
@@ -151,6 +152,15 @@ def test_the_plan_speaks_of_what_there_is() -> None:
     for file in plan.tests:
         assert (plan.package / file).is_file()
         assert plan.tests_of(file)
+
+
+def test_every_pass_of_the_core_dialect_is_proved() -> None:
+    """A new pass belongs into the plan, too."""
+    plan = read_plan(PLAN)
+    assert len(set(plan.files)) == len(plan.files)
+    assert all((plan.package / file).is_file() for file in plan.files)
+    passes = {type(spec).__module__ for spec in (*legalizing_passes(), *default_passes())}
+    assert {module.removeprefix("arenite.").replace(".", "/") + ".py" for module in passes} <= set(plan.files)
 
 
 def test_files_without_tests_are_refused(tmp_path: Path) -> None:
