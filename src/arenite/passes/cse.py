@@ -9,6 +9,7 @@ import numpy as np
 from arenite._base.remarks import Reason
 from arenite.ir.content import content_hash
 from arenite.ir.graph import Array, Graph, Node, Value
+from arenite.ir.mapped import drop_pages
 from arenite.ir.opdef import Trait
 from arenite.ir.printer import attrs_text
 from arenite.ir.types import TensorType
@@ -117,6 +118,8 @@ def _look_alike(values: Sequence[Value]) -> list[Value]:
         places = range(0, array.size, max(1, array.size // _SAMPLES))
         sample = () if array.dtype == object else tuple(_bits(array, place) for place in places)
         groups.setdefault(sample, []).append(value)
+        # Around each element that it reads of a mapped file, the system keeps many pages.
+        drop_pages(array)
     alike = {value for group in groups.values() if len(group) > 1 for value in group}
     return [value for value in values if value in alike]
 
