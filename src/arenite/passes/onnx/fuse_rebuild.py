@@ -219,8 +219,8 @@ def carry_out(plan: Plan, versions: Versions, work: Work) -> Node:
         rewriter.replace(node, gemm.results, take_names=True)
         return gemm
     _put(node, 2, f"{layer.weight.name}_bias", plan.bias, work)
-    if layer.op == GEMM and layer.attrs.has("beta"):
-        rewriter.set_attrs(node, layer.attrs.without("beta"))
+    # The new bias is multiplied by it already, if a Gemm has one.
+    rewriter.set_attrs(node, layer.attrs.without("beta"))
     return node
 
 
