@@ -162,6 +162,29 @@ def test_the_log_says_how_the_model_was_compiled(tmp_path: Path, objective: Obje
 
 
 @pytest.mark.gcc
+def test_what_the_board_was_given_is_compared_with_what_it_should_have_been(tmp_path: Path, digits_log: Path) -> None:
+    given = (np.arange(64) * 7).astype(np.uint8).view(np.int8).reshape(1, 1, 8, 8, 1)
+    given[0, 0, 7, 7, 0] += 1
+    np.savez(tmp_path / "in.npz", arr_0=given)
+    first = compare_log(DIGITS, digits_log, tmp_path / "in.npz").first_divergent
+    assert first is not None
+    assert first.what == "input 0 'image'"
+    assert first.element == (0, 7, 7, 0)
+    assert first.expected == int(given[0, 0, 7, 7, 0]) == first.found + 1  # type: ignore[operator]
+
+
+@pytest.mark.gcc
+def test_functions_are_called_as_in_the_firmware(tmp_path: Path) -> None:
+    options = CompileOptions(simulate="off", debug_layers=True, name="Numbers 2")
+    made = build(load_model(DIGITS), options, lambda _: None)
+    assert made.program.name == "Numbers_2"
+    log, _ = host_log(made, tmp_path, flip=weights(made, 4))
+    first = compare_log(DIGITS, log, None).first_divergent
+    assert first is not None
+    assert first.layer == "Numbers_2_layer_04"
+
+
+@pytest.mark.gcc
 def test_the_log_of_another_model_is_told(tmp_path: Path, digits_log: Path) -> None:
     model = load_model(DIGITS)
     node = next(node for node in model.graph.nodes if node.op == "conv2d")

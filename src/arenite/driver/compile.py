@@ -64,6 +64,12 @@ class CompileResult:
             cycles = report.simulation.cycles_estimate
             about = "" if cycles is None else f", about {cycles / CLOCK_HZ * 1000:.2f} ms at {CLOCK_HZ // 10**6} MHz"
             lines.append(f"  runs    {report.simulation.instructions:>10,} instructions{about}")
+        if self.trim.kept:
+            kept = ", ".join(dict.fromkeys(record.op for record in self.trim.kept))
+            price = "" if self.trim.kept_nbytes is None else f" {self.trim.kept_nbytes:>10,} bytes of flash,"
+            lines.append(f"  kept   {price} for {kept}")
+        if self.build.options.debug_layers:
+            lines.append("  logs    what each layer computes; the figures are those of the build without")
         lines.append(f"  report  {folder / 'report.html'}")
         return "\n".join(lines)
 

@@ -114,6 +114,7 @@ def options_of_log(words: Mapping[str, list[str]]) -> CompileOptions:
     objectives: tuple[ObjectiveName, ...] = ("speed", "flash", "ram")
     return CompileOptions(
         target=words["target"][0],
+        name=words["name"][0],
         objective=objectives[objectives.index(words["optimize"][0])],
         ram_limit_nbytes=int(words["ram"][0]) if "ram" in words else None,
         fold_max_nbytes=int(words["fold-max"][0]) if "fold-max" in words else None,
