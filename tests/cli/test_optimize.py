@@ -147,6 +147,10 @@ USAGE = [
     (["--input-shapes", "image:1,3,8"], "--input-shape NAME:DIMS"),
     (["--skip-fuse-bn"], "--no-fold-batch-norm"),
     (["--size-threshold", "1000"], "--fold-max-bytes N"),
+    (["--skip_optimization"], "--no-fold-constants"),
+    (["--emit-tflite", "x.tflite"], "the format that it reads"),
+    (["--static-quantize"], "quantizes nothing"),
+    (["--disable_layer_norm"], "standard ones"),
     (["--graph-diff"], "--diff FILE.html"),
     (["--dim_param", "N", "--dim_value", "1"], "--input-shape NAME:DIMS"),
     (["--optimization_style=Fixed"], "for any runtime"),
@@ -355,6 +359,21 @@ def test_a_picture_of_a_tflite(shared: Path, tmp_path: Path) -> None:
     assert "the model, 57 nodes" in text
     assert "after the passes, 55 nodes" in text
     assert text.count('class="fused"') == 2
+
+
+def test_what_was_inside_a_branch_went_with_it(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x) => (float[2] y) <bool c = {1}> {
+        [choice] z = If (c) <then_branch = t () => (float[2] o) { [kept] o = Exp (x) },
+                            else_branch = e () => (float[2] p) { [dropped] p = Sin (x) }>
+        y = Relu (z)
+    }"""
+    (tmp_path / "model.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    done = call(tmp_path / "model.onnx", "-o", tmp_path / "out.onnx", "--diff", tmp_path / "diff.html")
+    assert done.returncode == 0, done.stderr
+    page = html.unescape((tmp_path / "diff.html").read_text(encoding="utf-8"))
+    assert "it was inside 'choice'; inline-branches: the condition of choice is True" in page
+    assert "Sin 2 float32 (nested)" in page
 
 
 def test_a_picture_that_cannot_be_written(path: Path, tmp_path: Path) -> None:

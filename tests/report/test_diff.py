@@ -87,6 +87,11 @@ def test_a_model_in_which_nothing_changed_has_a_page_too() -> None:
     assert "no pass found anything to change" in text
 
 
+def test_a_tall_picture_goes_over_several_printed_pages() -> None:
+    assert 'class="graphs"' in render_diff(DIFF)
+    assert 'class="graphs tall"' in render_diff(large())
+
+
 @needs_browser
 @pytest.mark.parametrize(
     ("diff", "width"), [(DIFF, 1280), (DIFF, 390), (large(), 1280)], ids=["wide", "narrow", "large"]

@@ -7,79 +7,8 @@ from typing import Annotated
 import typer
 
 from arenite._base.errors import UsageError
+from arenite.cli.foreign import answer_to
 from arenite.cli.options import InputShapeOption, JsonOption, PinOption, parse_pin, parse_shape, print_json
-
-# What users of other optimisers type, and what it is here.
-FOREIGN = {
-    # onnxsim
-    "--overwrite-input-shape": "use --input-shape NAME:DIMS",
-    "--dynamic-input-shape": "leave it out: sizes that the model leaves open stay open",
-    "--test-input-shape": "use --check N, which makes inputs up, or --input-shape NAME:DIMS",
-    "--input-data-path": "use --check N, which makes inputs up, or 'arenite compare A B --inputs IN.npz'",
-    "--input-fill": "use --check N, which makes inputs up, or 'arenite compare A B --inputs IN.npz'",
-    "--check-rtol": "use 'arenite compare A B --fail-above ERROR'",
-    "--check-atol": "use 'arenite compare A B --fail-above ERROR'",
-    "--certify": "use --check N",
-    "--no-certify": "use --check 0",
-    "--enable-fuse-bn": "leave it out: BatchNormalization is fused unless --no-fold-batch-norm is given",
-    "--skip-fuse-bn": "use --no-fold-batch-norm",
-    "--skip-optimization": "use --no-fold-constants, --no-fold-branches, --no-fold-batch-norm",
-    "--skip-optimizer": "use --no-fold-constants, --no-fold-branches, --no-fold-batch-norm",
-    "--enable-optimization": "leave it out: every pass of 'arenite passes' runs",
-    "--enable-onnxruntime-optimization": "leave it out: every pass of 'arenite passes' runs",
-    "--list-default-optimizers": "use 'arenite passes'",
-    "--list-other-optimizers": "use 'arenite passes'",
-    "--skip-constant-folding": "use --no-fold-constants",
-    "--skip-shape-inference": "leave it out: shapes are always inferred, and not written",
-    "--include-subgraph": "leave it out: nested graphs are optimised too",
-    "--inline-functions": "leave it out: functions of the model are kept as they are",
-    "--no-large-tensor": "use --fold-max-bytes N",
-    "--mutable-initializer": "leave it out: inputs with default values stay inputs unless --freeze-defaults is given",
-    "--initializers-as-non-constants": "leave it out: only inputs with default values are no constants",
-    "--unused-output": "use --outputs NAME, once for each output to keep",
-    "--custom-lib": "use --pure DOMAIN::OP, if the operator has no side effects",
-    "--save-as-external-data": "leave it out: large data stays beside the file where it was",
-    "--external-data-threshold": "leave it out: large data stays beside the file where it was",
-    "--target-opset": "leave it out: the opset stays the model's own",
-    "--profile": "use --explain FILE.json, which has each pass's milliseconds",
-    "--graph-diff": "use --diff FILE.html",
-    "--node-reduction-plot": "use --diff FILE.html",
-    # onnxslim
-    "--input-shapes": "use --input-shape NAME:DIMS, once for each input",
-    "--inputs": "use --input-shape NAME:DIMS; dtypes stay the model's own",
-    "--no-shape-infer": "leave it out: shapes are always inferred, and not written",
-    "--no-constant-folding": "use --no-fold-constants",
-    "--skip-optimizations": "use --no-fold-constants, --no-fold-branches, --no-fold-batch-norm",
-    "--skip-fusion-patterns": "use --no-fold-batch-norm",
-    "--skip-fusion": "use --no-fold-batch-norm",
-    "--size-threshold": "use --fold-max-bytes N",
-    "--model-check": "use --check N",
-    "--model-check-inputs": "use --check N, which makes inputs up, or 'arenite compare A B --inputs IN.npz'",
-    "--inspect": "use 'arenite inspect MODEL'",
-    "--dtype": "leave it out: dtypes stay the model's own",
-    "--dump-to-disk": "use --explain FILE.json or --diff FILE.html",
-    "--verbose": "use --explain FILE.json",
-    # onnxruntime's tools: optimize_onnx_model, make_dynamic_shape_fixed, remove_initializer_from_input, optimizer
-    "--input_name": "use --input-shape NAME:DIMS",
-    "--input_shape": "use --input-shape NAME:DIMS",
-    "--dim_param": "use --input-shape NAME:DIMS: a named size is then the same wherever it stands",
-    "--dim_value": "use --input-shape NAME:DIMS",
-    "--opt_level": "leave it out: every pass of 'arenite passes' runs, and operators stay standard ones",
-    "--optimization_level": "leave it out: every pass of 'arenite passes' runs, and operators stay standard ones",
-    "--optimization_style": "leave it out: the result is for any runtime",
-    "--model_type": "leave it out: what a model is for makes no difference",
-    "--num_heads": "leave it out: what a model is for makes no difference",
-    "--hidden_size": "leave it out: what a model is for makes no difference",
-    "--use_gpu": "leave it out: the result is for any runtime",
-    "--only_onnxruntime": "leave it out: every pass of 'arenite passes' runs, and operators stay standard ones",
-    "--float16": "leave it out: dtypes stay the model's own",
-    "--use_external_data_format": "leave it out: large data stays beside the file where it was",
-    "--input": "give the model without an option",
-    "--model": "give the model without an option",
-    # others
-    "--output-model": "use -o OUT",
-    "--outputs-name": "use --outputs NAME",
-}
 
 OptimizeModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A .onnx or .tflite model.")]
 
@@ -186,8 +115,8 @@ def _refuse_strangers(context: typer.Context) -> None:
     known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("-")]
     for word in context.args:
         option = word.partition("=")[0]
-        if option in FOREIGN:
-            problems.append(f"there is no option {option} here: {FOREIGN[option]}")
+        if answer := answer_to(option):
+            problems.append(f"there is no option {option} here: {answer}")
         elif word.startswith("-"):
             near = difflib.get_close_matches(option, known, n=2)
             hint = f"did you mean {' or '.join(near)}?" if near else "see 'arenite optimize --help'"

@@ -26,7 +26,7 @@ def graphs_record(before: Sequence[NodeRecord], after: Sequence[NodeRecord], rem
     for node in before:
         heir = heirs.get(node.name)
         stays = heir is not None and heir.op == node.op and successors.get(heir.name) == node.name
-        with_fates.append(node if stays else _fated(node, heir, said.of(node.name)))
+        with_fates.append(node if stays else _fated(node, heir, said.of(node.name) or said.of(node.inside)))
     return GraphsRecord(tuple(with_fates), tuple(after))
 
 
@@ -50,7 +50,8 @@ class _Said:
 def _fated(node: NodeRecord, heir: NodeRecord | None, said: Remark | None) -> NodeRecord:
     why = f"{said.pass_name}: {said.text}" if said is not None else ""
     if heir is None:
-        fate = why or "no node stands for it"
+        with_holder = f"it was inside '{node.inside}'; " if node.inside and said and said.subject == node.inside else ""
+        fate = f"{with_holder}{why}" if why else "no node stands for it"
     else:
         verb = "became" if heir.origin == (node.name,) else "went into"
         fate = f"{verb} {heir.op.removeprefix('onnx.')} '{heir.name}'" + (f"; {why}" if why else "")
@@ -61,14 +62,14 @@ def node_records(
     graph: Graph, type_of: Callable[[Value], TensorType] = lambda value: value.type
 ) -> tuple[NodeRecord, ...]:
     """A record for each node in schedule order; those of nested graphs follow the node that holds them."""
-    nodes = list(_all_nodes(graph, 0))
+    nodes = list(_all_nodes(graph, ""))
     place = {node: index for index, (node, _) in enumerate(nodes)}
     records = []
-    for node, depth in nodes:
+    for node, holder in nodes:
         sources = [place[v.producer] for v in node.present_operands if v.producer in place]
         label = _label(type_of(node.results[0])) if node.results else ""
-        where = f"{label} (nested)".strip() if depth else label
-        records.append(NodeRecord(node.name, node.op, where, tuple(dict.fromkeys(sources)), node.origin))
+        inputs = tuple(dict.fromkeys(sources))
+        records.append(NodeRecord(node.name, node.op, label, inputs, node.origin, inside=holder))
     return tuple(records)
 
 
@@ -79,8 +80,9 @@ def _label(type_: TensorType) -> str:
     return f"{'x'.join(dims)} {dtype}".strip()
 
 
-def _all_nodes(graph: Graph, depth: int) -> Iterator[tuple[Node, int]]:
+def _all_nodes(graph: Graph, holder: str) -> Iterator[tuple[Node, str]]:
+    """Every node, and the name of the one whose nested graph it is in."""
     for node in graph.nodes:
-        yield node, depth
+        yield node, holder
         for region in node.regions:
-            yield from _all_nodes(region, depth + 1)
+            yield from _all_nodes(region, node.name)

@@ -17,8 +17,12 @@ _MOST_LANES = 12
 """Values beyond that share the last lane."""
 _MOST_EDGES = 24
 """Of one box: more lines than that show nothing."""
-_LABEL, _WHY, _TAIL = 37, 17, 20
+_LABEL, _WHY, _TAIL = 35, 17, 20
 """How many characters fit into a box, and between the graphs; and how many of a name are enough."""
+
+
+_PAGE = 30
+"""How many rows one printed page shows legibly; taller pictures go over several."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def graphs_svg(graphs: GraphsRecord) -> str:
     after = replace(after, left=before.laid.width + GAP)
     width, height = after.left + after.laid.width, TOP + ROW * max(len(rows), 1) + 8
     parts = [
-        f'<svg viewBox="0 0 {width:.0f} {height}" role="img" class="graphs">',
+        f'<svg viewBox="0 0 {width:.0f} {height}" role="img" class="graphs{" tall" if len(rows) > _PAGE else ""}">',
         f"<title>{len(graphs.before)} nodes of the model, {len(graphs.after)} after the passes</title>",
         f'<text x="0" y="16" class="mark">the model, {_count(graphs.before)}</text>',
         f'<text x="{after.left:.0f}" y="16" class="mark">after the passes, {_count(graphs.after)}</text>',
@@ -197,6 +201,7 @@ def _boxes(side: _Side) -> list[str]:
             title += f" – stands for {', '.join(node.origin[:_MOST_EDGES])}"
         # Of what is not known a name tells more; its end, since exporters begin names with all scopes.
         word = node.shape or ("" if several else node.name[-_TAIL:])
+        word += " (nested)" if node.inside else ""
         label = _cut(f"{_MARKS.get(kind, '')}{_op(node)} {word}".rstrip(), _LABEL)
         boxes.append(
             f'<g class="{kind}"><title>{escape(title)}</title>'

@@ -120,6 +120,7 @@ class NodeRecord:
         origin: names of the operators of the model that it stands for.
         fate: of a node of the model: what became of it, when no node of the same op stands for it; else empty.
         reason: the slug of the remark that says why, when there is one.
+        inside: the node whose nested graph it is in; empty in the outermost graph.
     """
 
     name: str
@@ -129,6 +130,7 @@ class NodeRecord:
     origin: tuple[str, ...]
     fate: str = ""
     reason: str = ""
+    inside: str = ""
 
 
 @dataclass(frozen=True)
