@@ -167,6 +167,7 @@ def test_the_zephyr_module_says_where_its_files_are(tmp_path: Path) -> None:
 
 @pytest.mark.gcc
 @pytest.mark.cmake
+@pytest.mark.slow
 def test_the_esp_idf_component_registers_and_builds(tmp_path: Path) -> None:
     write(files_of("esp-idf"), tmp_path / "net")
     (tmp_path / "CMakeLists.txt").write_text(

@@ -19,7 +19,7 @@ from arenite.formats.tflite import export_model
 from arenite.targets import get
 from arenite.toolchain import cross, firmware_compiler
 from cli.test_cli import DIGITS, arenite
-from named_state import delay, model_of
+from named_state import START, assigning, delay, model_of
 
 ZOO = Path(__file__).resolve().parents[2].parent / "shared" / "models" / "tflite"
 MAIN = """
@@ -155,7 +155,8 @@ def test_a_lost_line_hides_only_its_own_bytes(tmp_path: Path, digits_log: Path) 
 
 
 @pytest.mark.gcc
-@pytest.mark.parametrize("objective", ["flash", pytest.param("ram", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["flash", "ram"])
 def test_the_log_says_how_the_model_was_compiled(tmp_path: Path, objective: ObjectiveName) -> None:
     log, _ = host_log(built(DIGITS, objective), tmp_path)
     assert compare_log(DIGITS, log, None).to_text().endswith("all are equal")
@@ -174,6 +175,7 @@ def test_what_the_board_was_given_is_compared_with_what_it_should_have_been(tmp_
 
 
 @pytest.mark.gcc
+@pytest.mark.slow
 def test_functions_are_called_as_in_the_firmware(tmp_path: Path) -> None:
     options = CompileOptions(simulate="off", debug_layers=True, name="Numbers 2")
     made = build(load_model(DIGITS), options, lambda _: None)
@@ -281,9 +283,11 @@ def test_the_log_by_semihosting(tmp_path: Path) -> None:
 
 
 @pytest.mark.gcc
-def test_state_goes_from_one_invocation_to_the_next(tmp_path: Path) -> None:
+@pytest.mark.parametrize("started", [False, True])
+def test_state_goes_from_one_invocation_to_the_next(tmp_path: Path, started: bool) -> None:
     path = tmp_path / "counting.tflite"
-    path.write_bytes(export_model(model_of(delay())))
+    model = model_of(delay(START), assigning(START)) if started else model_of(delay())
+    path.write_bytes(export_model(model))
     log, _ = host_log(built(path), tmp_path, steps=3)
     found = compare_log(path, log, None)
     assert found.runs == 3

@@ -50,6 +50,7 @@ def test_kept_kernels_have_a_price_and_change_no_other_figure() -> None:
 
 @pytest.mark.zig
 @pytest.mark.unicorn
+@pytest.mark.slow
 def test_the_selftest_has_a_price_and_a_wrong_vector_is_noticed() -> None:
     built = build(load(DIGITS), OPTIONS, lambda _: None)
     extras = make_extras(built)

@@ -44,6 +44,8 @@ WITHOUT_KERNELS = {
 }
 """May be compiled one day; their tensors are planned all the same."""
 
+LARGE = {"aeq_sdpa_composite", "coral_deeplabv3_dm05", "tinyengine_detection", "xtensa_mobilenetv2_from_pytorch_int8"}
+
 
 @cache
 def compiled(name: str) -> tuple[Program, Graph, tuple[Remark, ...]]:
@@ -80,7 +82,7 @@ def assert_proved(problem: memory.Problem) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LARGE)) for n in FILES])
 def test_every_plan_is_proved_optimal_within_a_second(name: str) -> None:
     assert_proved(of_tensors(load(FILES[name]).graph))
     try:
@@ -93,6 +95,7 @@ def test_every_plan_is_proved_optimal_within_a_second(name: str) -> None:
 
 
 @pytest.mark.shared
+@pytest.mark.slow
 def test_pads_and_transpose_of_a_network_from_pytorch() -> None:
     """All 18 pads go; the transpose makes channels last of the user's input, which is said."""
     name = "xtensa_mobilenetv2_from_pytorch_int8"
