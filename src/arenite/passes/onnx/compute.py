@@ -115,7 +115,7 @@ def stability(operands: Sequence[Array | None], results: Sequence[Array]) -> dic
 
 def _where(test: Callable[[Array], Array], array: Array | None) -> tuple[int, list[int]] | None:
     """How many elements pass a test that only floats can pass, and where the first is; None when none does."""
-    if array is None or array.dtype == object:
+    if array is None:
         return None
     if not (DType.of(array.dtype).is_float or np.iscomplexobj(array)):
         return None
