@@ -21,8 +21,9 @@ GIVEN_UP = Reason(
     "what {who} would do to {subject} was given up: it takes the peak of activations from {before} to {after} bytes",
 )
 
-MOST_KEPT = 16
-"""How many changes of a pass are forgone, one by one, before the whole pass is."""
+MOST_KEPT = 6
+"""How many changes in a run of a pass are forgone one by one, before all in that run are."""
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def run_within_peak(
 def _given_up(blamed: Pass, changed: Pass | None, limits: Peaks, found: Peaks) -> list[Remark]:
     place = next(i for i in range(len(found)) if _above(found[i : i + 1], limits[i : i + 1]))
     arguments = {"who": blamed.name, "before": limits[place], "after": found[place]}
-    subjects = ["any node"] if changed is None else sorted(_kept(changed) - _kept(blamed))
+    subjects = ["any node"] if changed is None else sorted(_kept(changed) - _kept(blamed))[:_MOST_NAMED]
     return [Remark(RemarkKind.ANALYSIS, blamed.name, GIVEN_UP, subject, arguments) for subject in subjects]
 
 
@@ -122,17 +123,16 @@ def _with_kept(blamed: Pass, before: Graph, registry: Registry, limits: Peaks) -
         return None
     changed = blamed
     for _ in range(MOST_KEPT):
-        subject = _culprit(changed, before, registry, limits)
-        if subject is None:
-            return changed
-        if subject in _kept(changed):
-            return None
+        subject, _ = _culprit(changed, before, registry, limits)
+        if subject is None or subject in _kept(changed):
+            return changed if subject is None and changed is not blamed else None
         changed = replace(changed, kept=_kept(changed) | {subject})  # type: ignore[call-arg]
-    return None
+    subject, others = _culprit(changed, before, registry, limits)
+    return changed if subject is None else replace(changed, kept=_kept(changed) | others)  # type: ignore[call-arg]
 
 
-def _culprit(spec: Pass, before: Graph, registry: Registry, limits: Peaks) -> str | None:
-    """The subject of the change with which a pass crosses the limits; None when it stays within them."""
+def _culprit(spec: Pass, before: Graph, registry: Registry, limits: Peaks) -> tuple[str | None, set[str]]:
+    """The subject of the change with which a pass crosses the limits, None when it stays within them; and of all."""
 
     def above_after(count: int | None) -> tuple[bool, list[str]]:
         graph = clone_graph(before)
@@ -142,7 +142,7 @@ def _culprit(spec: Pass, before: Graph, registry: Registry, limits: Peaks) -> st
 
     is_above, subjects = above_after(None)
     if not is_above:
-        return None
+        return None, set()
     low, high = 0, len(subjects)
     while high - low > 1:
         middle = (low + high) // 2
@@ -150,4 +150,4 @@ def _culprit(spec: Pass, before: Graph, registry: Registry, limits: Peaks) -> st
             high = middle
         else:
             low = middle
-    return subjects[high - 1] if high else None
+    return subjects[high - 1], set(subjects)
