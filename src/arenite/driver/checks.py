@@ -7,7 +7,7 @@ from arenite._base.errors import ModelError
 from arenite.ir.graph import Graph, Node
 from arenite.ir.model import Model
 from arenite.ir.opdef import Registry
-from arenite.ir.verifier import check, unsupported
+from arenite.ir.verifier import unsupported, verify
 
 LARGEST_NBYTES = 2**26
 """The largest tensor that is run or compiled: more than the boards have that this is for. What stands behind it in a
@@ -15,43 +15,86 @@ damaged file is no model, and would take this computer's memory and time."""
 
 _MAX_NAMED = 5
 _SMALL = (DType.INT4, DType.INT8, DType.UINT8)
+_QUANTIZABLE = (*_SMALL, DType.INT16)
 
 
 def check_runnable(model: Model, registry: Registry) -> None:
     """Refuse a model of the onnx dialect, with operators that are not there, with misfit nodes, or too large tensors.
 
     Raises:
-        ModelError: all problems of the first of these kinds that has any.
+        ModelError: all problems, of whatever kind.
     """
-    _check(model, registry, hybrid_problem(model.graph))
+    _refuse_onnx(model)
+    if found := run_problems(model.graph, registry):
+        raise ModelError(found)
 
 
 def check_compilable(model: Model, registry: Registry) -> None:
     """Refuse what `check_runnable` does, and weights of 16-bit floats.
 
     Raises:
-        ModelError: all problems of the first kind that has any.
+        ModelError: all problems, of whatever kind.
     """
-    _check(model, registry, hybrid_problem(model.graph), half_problem(model.graph))
+    _refuse_onnx(model)
+    if found := compile_problems(model.graph, registry):
+        raise ModelError(found)
 
 
-def _check(model: Model, registry: Registry, *problems: str | None) -> None:
+def run_problems(graph: Graph, registry: Registry) -> list[str]:
+    """Why a graph cannot be run: operators that are not there, types that do not fit, sizes, quantization."""
+    return _problems(graph, registry, hybrid_nodes(graph), [hybrid_problem(graph)])
+
+
+def compile_problems(graph: Graph, registry: Registry) -> list[str]:
+    """Why a graph cannot be compiled, as far as it is known before lowering."""
+    return _problems(graph, registry, hybrid_nodes(graph), [hybrid_problem(graph), half_problem(graph)])
+
+
+def _refuse_onnx(model: Model) -> None:
     if model.format == "onnx":
         raise ModelError(
             f"{model.name} is an ONNX model: it can be run by the interpreter, but not compiled; give a .tflite"
         )
-    if missing := unsupported(model.graph, registry):
-        raise ModelError(missing)
-    if found := [problem for problem in problems if problem]:
-        raise ModelError(found)
-    check(model.graph, registry)
-    if too_large := size_problem(model.graph):
-        raise ModelError(too_large)
+
+
+def _problems(graph: Graph, registry: Registry, explained: Sequence[Node], kinds: Sequence[str | None]) -> list[str]:
+    """All problems; what the verifier says of nodes that are explained already is left out."""
+    found = [unsupported(graph, registry), *kinds]
+    misfits = verify(graph, registry, allow_unknown=True)
+    told = tuple(f"node '{node.name}' ({node.op})" for node in explained)
+    misfits = [problem for problem in misfits if not problem.startswith(told)]
+    found += [*misfits, _unquantized_problem(graph, misfits), size_problem(graph)]
+    return [problem for problem in found if problem]
+
+
+def _unquantized_problem(graph: Graph, misfits: Sequence[str]) -> str | None:
+    """One sentence on all tensors that misfit nodes have as small integers without quantization."""
+    bad = [node for node in graph.nodes if any(p.startswith(f"node '{node.name}' ({node.op})") for p in misfits)]
+    values = dict.fromkeys(
+        value.name
+        for node in bad
+        for value in (*node.present_operands, *node.results)
+        if value.type.dtype in _QUANTIZABLE and value.type.quantization is None
+    )
+    if not values:
+        return None
+    names = list(values)
+    listed = ", ".join(f"'{name}'" for name in names[:_MAX_NAMED])
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return (
+        f"quantization is missing: {listed}{more} are integers without scale and zero point; convert the model with "
+        "full integer quantization (a representative dataset)"
+    )
+
+
+def hybrid_nodes(graph: Graph) -> list[Node]:
+    """The nodes that multiply floats with quantized weights."""
+    return [node for node in graph.nodes if _is_hybrid(node)]
 
 
 def hybrid_problem(graph: Graph) -> str | None:
     """One sentence on all nodes that multiply floats with quantized weights; None when there is none."""
-    hybrid = [node for node in graph.nodes if _is_hybrid(node)]
+    hybrid = hybrid_nodes(graph)
     if not hybrid:
         return None
     return (

@@ -7,9 +7,10 @@ from pathlib import Path
 from arenite._base.dtypes import DType
 from arenite._base.errors import AreniteError
 from arenite.driver.build import build
-from arenite.driver.checks import half_problem, hybrid_problem
+from arenite.driver.checks import compile_problems
 from arenite.driver.load import load_model, registry_for
 from arenite.driver.options import CompileOptions
+from arenite.ir.graph import Graph
 from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, Registry
 from arenite.ir.printer import print_graph
@@ -23,6 +24,7 @@ class Inspection:
     Attributes:
         histogram: nodes by op, most frequent first.
         dynamic: inputs whose shape is not static.
+        notes: what importing has settled, such as dynamic dimensions.
         problems: why it cannot be compiled; empty when it can.
         weights_nbytes: of constants with at least one element.
     """
@@ -33,6 +35,7 @@ class Inspection:
     macs: int | None
     floats: int
     dynamic: tuple[str, ...]
+    notes: tuple[str, ...]
     problems: tuple[str, ...]
 
     def to_json(self) -> dict[str, object]:
@@ -49,6 +52,7 @@ class Inspection:
             "macs": self.macs,
             "float_values": self.floats,
             "dynamic": list(self.dynamic),
+            "notes": list(self.notes),
             "unsupported": list(self.problems),
         }
 
@@ -66,6 +70,7 @@ class Inspection:
         if self.floats:
             lines.append(f"  {self.floats} values are float32: this model, or part of it, is not quantized")
         lines += [f"  dynamic: {text}" for text in self.dynamic]
+        lines += [f"  note: {text}" for text in self.notes]
         lines += [f"  cannot compile: {text}" for text in self.problems] or ["  can be compiled"]
         return "\n".join(lines)
 
@@ -81,10 +86,7 @@ def inspect_model(path: Path) -> Inspection:
     graph = model.graph
     registry = registry_for(model)
     is_onnx = model.format == "onnx"
-    missing = unsupported(graph, registry, listing=not is_onnx)
-    kinds = () if is_onnx else (hybrid_problem(graph), half_problem(graph))
-    unsound = [missing] if missing is not None else [problem for problem in kinds if problem]
-    unsound = unsound or verify(graph, registry)
+    unsound = _onnx_problems(graph, registry) if is_onnx else compile_problems(graph, registry)
     inner = [value for node in graph.nodes for value in node.results]
     return Inspection(
         model=model,
@@ -93,8 +95,15 @@ def inspect_model(path: Path) -> Inspection:
         macs=None if unsound or is_onnx else _macs(model, registry),
         floats=sum(value.type.dtype is DType.FLOAT32 for value in inner),
         dynamic=tuple(f"{value.name}: {value.type}" for value in graph.inputs if not value.type.is_static),
+        notes=tuple(getattr(model.details, "notes", ())),
         problems=tuple(unsound) or _why_not_compiled(model),
     )
+
+
+def _onnx_problems(graph: Graph, registry: Registry) -> list[str]:
+    """What is wrong with a graph of the onnx dialect."""
+    missing = unsupported(graph, registry, listing=False)
+    return [missing] if missing is not None else verify(graph, registry)
 
 
 def _why_not_compiled(model: Model) -> tuple[str, ...]:

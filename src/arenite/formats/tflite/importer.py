@@ -10,6 +10,9 @@ from arenite.formats.tflite.subgraph import SubgraphReader
 from arenite.formats.tflite.tensors import TensorReader
 from arenite.formats.tflite.words import raise_for, shown
 from arenite.ir.model import Model
+from arenite.ops import core_registry
+
+_MAX_UNKNOWN = 20
 
 
 def import_model(data: bytes, name: str) -> Model:
@@ -53,10 +56,27 @@ def _read_subgraphs(file: TfliteFile) -> list[SubgraphReader]:
     codes = file.operator_codes()
     records = file.model.records("subgraphs")
     readers = [SubgraphReader(file, codes, record, index, tensors) for index, record in enumerate(records)]
-    raise_for(tensors.problems)
-    for check in ("check_indices", "check_producers", "check_operators"):
-        raise_for(problem for reader in readers for problem in getattr(reader, check)())
+    raise_for([*tensors.problems, *_problems(readers, damaged=bool(tensors.problems))])
     return readers
+
+
+def _problems(readers: Sequence[SubgraphReader], *, damaged: bool) -> list[str]:
+    """Everything that is wrong beyond tensors; when there is anything, what keeps the file from being run as well."""
+    if found := [problem for reader in readers for problem in reader.check_indices()]:
+        return found
+    wiring = [problem for reader in readers for problem in reader.check_producers()]
+    found = wiring + [problem for reader in readers for problem in reader.check_operators()]
+    if not found and not damaged:
+        return []
+    if not wiring:
+        registry = core_registry()
+        found += [problem for reader in readers for problem in reader.graph_problems(registry)]
+    unknown = [title for reader in readers for title in reader.unknown_operators()]
+    if unknown:
+        listed = ", ".join(unknown[:_MAX_UNKNOWN])
+        more = f" and {len(unknown) - _MAX_UNKNOWN} more" if len(unknown) > _MAX_UNKNOWN else ""
+        found.append(f"Arenite does not have these operators: {listed}{more}")
+    return found
 
 
 def _read_metadata(file: TfliteFile) -> tuple[tuple[tuple[str | None, bytes], ...], tuple[bytes, ...]]:

@@ -46,7 +46,7 @@ def read_quantization(record: Record | None, dtype: DType, shape: tuple[int, ...
         )
     wrong = next((scale for scale in scales if not (math.isfinite(scale) and scale > 0)), None)
     if wrong is not None:
-        raise ValueError(f"expected scales that are finite and > 0, found {wrong}")
+        raise ValueError(f"expected scales that are finite and > 0, found {wrong}: quantize the model again")
     low, high = dtype.limits
     outside = next((point for point in zero_points if not low <= point <= high), None)
     if outside is not None:

@@ -1,7 +1,7 @@
 """One subgraph of a file: checked, then built as a graph."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -14,14 +14,17 @@ from arenite.formats.tflite.flat import Record, Table
 from arenite.formats.tflite.foreign import Intermediate, foreign_op, option_values, read_foreign
 from arenite.formats.tflite.tensors import Tensor, TensorReader
 from arenite.formats.tflite.words import clean, shown
-from arenite.ir.attrs import Attrs
+from arenite.ir.attrs import Attrs, ForeignAttrs
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.clone import clone_graph
-from arenite.ir.graph import Graph, Value
+from arenite.ir.graph import Graph, Node, Value
 from arenite.ir.names import NamePool
+from arenite.ir.opdef import Registry
+from arenite.ir.verifier import verify
 from arenite.ops.state import CallOnceAttrs
 
 _ABSENT = -1
+_DAMAGED = "tflite.damaged"
 _NO_OPTIONS = Record(Table("none", (), 0), {})
 
 
@@ -54,8 +57,9 @@ class SubgraphReader:
         self._inputs = record.integers("inputs")
         self._outputs = record.integers("outputs")
         found = (reader.read(tensor, i, self._where) for i, tensor in enumerate(records))
-        self._tensors = self._without_empty_data([tensor for tensor in found if tensor is not None])
+        self._tensors = self._without_empty_data(list(found))
         self._foreign: set[int] = set()
+        self._damaged: set[int] = set()
         self._meanings: dict[int, tuple[str, Attrs]] = {}
         self.notes: list[str] = []
 
@@ -102,14 +106,14 @@ class SubgraphReader:
         produced = {i: n for n, operator in enumerate(self._operators) for i in operator.integers("outputs")}
         for number, operator in enumerate(self._operators):
             for index in dict.fromkeys(operator.integers("inputs")):
-                if index != _ABSENT and index not in known:
+                if index != _ABSENT and index not in known and not self._tensors[index].damaged:
                     yield self._not_known(index, f"{self._title(number)} reads it", produced)
             for index in operator.integers("outputs"):
                 if index in known:
                     yield f"{self._tensor_title(index)} has a value already where {self._title(number)} computes it"
                 known.add(index)
         for index in dict.fromkeys(self._outputs):
-            if index not in known:
+            if index not in known and not self._tensors[index].damaged:
                 yield self._not_known(index, "it is an output of the graph", produced)
 
     def check_operators(self) -> Iterator[str]:
@@ -117,6 +121,7 @@ class SubgraphReader:
         for number, operator in enumerate(self._operators):
             code, codec = self._code(operator), self._codec(operator)
             if codec is not None and code.version > codec.max_version:
+                self._give_up(number)
                 yield (
                     f"{self._title(number)} has version {code.version}; Arenite knows {code.builtin} up to version "
                     f"{codec.max_version}: convert the model for an older runtime, or use a newer Arenite"
@@ -125,7 +130,36 @@ class SubgraphReader:
             try:
                 self._meanings[number] = self._meaning(number, operator)
             except ValueError as error:
+                self._give_up(number)
                 yield f"{self._title(number)}: {error}"
+
+    def _give_up(self, number: int) -> None:
+        """Something is wrong with an operator: the others can be checked all the same."""
+        self._damaged.add(number)
+        self._foreign.add(number)
+        self._meanings[number] = (_DAMAGED, ForeignAttrs())
+
+    def unknown_operators(self) -> Iterator[str]:
+        """Titles of the operators that are no op of ours; the damaged ones left out."""
+        for number, operator in enumerate(self._operators):
+            if number not in self._damaged and (number in self._foreign or self._codec(operator) is None):
+                yield self._title(number)
+
+    def graph_problems(self, registry: Registry) -> Iterator[str]:
+        """What is wrong with the operators that are not damaged, and work on no damaged tensors."""
+        graph, _ = self.build()
+        bad = {self._value_names.get(tensor.index) for tensor in self._tensors if tensor.damaged}
+        passed = [f"%{name}:" for name in bad]
+        passed += [f"node '{node.name}' ({node.op})" for node in graph.nodes if self._is_passed(node, bad)]
+        for problem in verify(graph, registry, allow_unknown=True):
+            if not problem.startswith(tuple(passed)):
+                yield f"{self._where}{problem}"
+
+    @staticmethod
+    def _is_passed(node: Node, bad: Set[str | None]) -> bool:
+        if node.op == _DAMAGED or _subgraphs_of(node.attrs):
+            return True
+        return any(value.name in bad for value in (*node.present_operands, *node.results))
 
     def _obstacle(self, operator: Record, codec: Codec) -> str | None:
         """What keeps an operator from being the op of its codec."""

@@ -25,6 +25,7 @@ class Tensor:
         name: as stored.
         constant: its data, of its type's shape; None when it has none. A tensor without elements has all of it.
         frozen: its shape signature has dimensions that were dynamic.
+        damaged: something is wrong with it; what the others say is as far as it is known.
     """
 
     index: int
@@ -34,6 +35,7 @@ class Tensor:
     is_variable: bool
     record: Record
     frozen: bool
+    damaged: bool = False
 
     def facts(self, value: str) -> TensorFacts:
         """What the value named `value` does not hold."""
@@ -64,14 +66,14 @@ class TensorReader:
         self._decoded: dict[tuple[int, DType, int], Array] = {}
         self.problems: list[str] = []
 
-    def read(self, record: Record, index: int, where: str) -> Tensor | None:
-        """One tensor; None when something is wrong with it, which goes to `problems`."""
+    def read(self, record: Record, index: int, where: str) -> Tensor:
+        """One tensor; what is wrong with it goes to `problems`."""
         name = record.text("name")
         try:
             return self._read(record, index, name)
         except ValueError as error:
             self.problems.append(f"{where}tensor {index} {shown(name)}: {error}")
-            return None
+            return Tensor(index, name, TensorType(DType.INT8, ()), None, False, record, False, damaged=True)
 
     def _read(self, record: Record, index: int, name: str | None) -> Tensor:
         dtype, shape = self._dtype(record), self._shape(record)
@@ -107,7 +109,10 @@ class TensorReader:
             raise ValueError(f"expected a rank of at most {MAX_RANK}, found {array.size}")
         shape = record.integers("shape")
         if any(dim < 0 for dim in shape):
-            raise ValueError(f"expected dimensions of at least 0, found the shape {list(shape)}")
+            raise ValueError(
+                f"expected dimensions of at least 0, found the shape {list(shape)}: "
+                "give its dimensions fixed sizes when you convert the model"
+            )
         signature = record.array("shape_signature")
         if signature is not None and signature.size > MAX_RANK:
             raise ValueError(f"expected a shape signature of at most {MAX_RANK} dimensions, found {signature.size}")
