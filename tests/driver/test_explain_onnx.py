@@ -79,10 +79,22 @@ def test_what_is_said_of_one_node(path: Path, node: str) -> None:
 def test_what_is_said_of_all_is_one_line_for_each_reason(path: Path) -> None:
     first, *lines = explained(path).to_text().splitlines()
     assert first == "7 nodes became 3"
-    assert lines[-1] == "--node NAME tells of one node, --pass NAME of one pass"
+    assert lines[-1] == "more: --node NAME (any piece of a name will do), --pass NAME, --all"
     heads = [line.split(")")[0].split(" x ")[1] for line in lines[:-1]]
     assert len(heads) == len(set(heads)) > 4
     assert all(len(line) < 160 for line in lines)
+
+
+def test_a_piece_of_a_name_will_do(path: Path) -> None:
+    assert explained(path, "projection").to_text() == VANISHED
+    with pytest.raises(UsageError, match="in the names of 3 nodes"):
+        explained(path, "n")
+
+
+def test_all_of_it_has_every_verdict_and_names_in_full(path: Path) -> None:
+    found = explained(path, LONG).to_text(whole=True)
+    assert found == f"passed   onnx-simplify (no-op): {LONG} gives %n unchanged (it is an identity), so it was removed"
+    assert len(explained(path).to_text(whole=True).splitlines()) == len(explained(path).remarks)
 
 
 def test_one_pass(path: Path) -> None:

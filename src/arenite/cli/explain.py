@@ -26,7 +26,7 @@ def explain(
     target: TargetOption = "cortex-m4",
     input_shape: InputShapeOption = None,
     pin: PinOption = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every verdict, names in full (.tflite).")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every verdict, names in full.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Tell what happened to each node and why."""
@@ -38,7 +38,7 @@ def explain(
         if as_json:
             print_json(said.to_json())
         else:
-            typer.echo(said.to_text())
+            typer.echo(said.to_text(whole=everything))
         return
     if input_shape or pin:
         raise UsageError("--input-shape and --pin are for .onnx models; this one is a .tflite")

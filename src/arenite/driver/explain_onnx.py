@@ -44,9 +44,12 @@ class OnnxExplanation:
             "remarks": [remark.to_json() for remark in self.remarks],
         }
 
-    def to_text(self) -> str:
-        lines = self._of_all() if self.node is None else self._of_one(self.node)
-        return "\n".join(lines)
+    def to_text(self, *, whole: bool = False) -> str:
+        """The answer in a few lines; or every verdict, names in full."""
+        if whole:
+            said = (f"{r.kind.value:8} {r.pass_name} ({r.reason.slug}): {r.text}" for r in self.remarks)
+            return "\n".join(said) or "nothing to say: no pass looked at it"
+        return "\n".join(self._of_all() if self.node is None else self._of_one(self.node))
 
     def _of_all(self) -> Iterator[str]:
         """How often each pass said what, and one example of each."""
@@ -58,7 +61,7 @@ class OnnxExplanation:
         for (kind, pass_name, slug), said in sorted(groups.items(), key=lambda g: (order.index(g[0][0]), -len(g[1]))):
             example = "" if len(said) == 1 else "for instance "
             yield f"{kind.value:8} {len(said):5,} x {pass_name} ({slug}): {example}{_text(said[0])}"
-        yield "--node NAME tells of one node, --pass NAME of one pass"
+        yield "more: --node NAME (any piece of a name will do), --pass NAME, --all"
 
     def _of_one(self, name: str) -> Iterator[str]:
         node = next((each for each in self.graphs.before if each.name == name), None)
