@@ -1,4 +1,4 @@
-"""`arenite compare`: two models side by side."""
+"""`arenite compare`: two models, two builds, or a model and a board's log."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,8 +9,8 @@ from arenite.cli.options import JsonOption, print_json
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="The reference model.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The model to compare with it, or a board's log.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="The reference model, or a folder that compile wrote.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The model or folder to compare with it, or a board's log.")],
     inputs: Annotated[Path | None, typer.Option("--inputs", metavar="IN.npz", help="Default: made-up inputs.")] = None,
     fail_above: Annotated[
         float | None,
@@ -20,15 +20,17 @@ def compare(
 ) -> None:
     """Compare two models: outputs, every tensor that both name, size, RAM, MACs.
 
-    With the log of a firmware of 'arenite compile --debug-layers' in place of B: the first layer that differs.
+    Or two builds: sizes and instructions, layer by layer. Or, with the log of a firmware of 'arenite compile
+    --debug-layers' in place of B, what a board computed: the first layer that differs.
     """
     from arenite.driver.compare import compare as compare_any  # noqa: PLC0415 - heavy
 
     found = compare_any(a, b, inputs)
+    worst = 0.0 if fail_above is None else found.worst_output
     if as_json:
         print_json(found.to_json())
     else:
         typer.echo(found.to_text())
-    if fail_above is not None and not found.worst_output <= fail_above:
-        typer.echo(f"error: an output differs by {found.worst_output:.3g}, more than {fail_above:g}", err=True)
+    if fail_above is not None and not worst <= fail_above:
+        typer.echo(f"error: an output differs by {worst:.3g}, more than {fail_above:g}", err=True)
         raise typer.Exit(1)

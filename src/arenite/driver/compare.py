@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from arenite._base.errors import AreniteError, DataError
+from arenite._base.errors import AreniteError, DataError, UsageError
 from arenite.driver.arrays import PortSpec, load_feeds, port_keys
 from arenite.driver.build import build
+from arenite.driver.compare_builds import BuildComparison, compare_builds, is_build
 from arenite.driver.compare_log import LogComparison, compare_log
 from arenite.driver.load import SUFFIXES, load_model, port_names, registry_for
 from arenite.driver.options import CompileOptions
@@ -102,12 +103,16 @@ class Comparison:
         yield "all are equal" if first is None else f"the first that differs: {first.name}"
 
 
-def compare(a: Path, b: Path, inputs: Path | None) -> Comparison | LogComparison:
-    """Compare two models, or a model with the log of a board.
+def compare(a: Path, b: Path, inputs: Path | None) -> Comparison | LogComparison | BuildComparison:
+    """Compare two models, two builds, or a model with the log of a board.
 
     Raises:
-        AreniteError: see `compare_files` and `compare_log`.
+        AreniteError: see `compare_files`, `compare_builds` and `compare_log`.
     """
+    if is_build(a) and is_build(b):
+        if inputs is not None:
+            raise UsageError("--inputs is for models: two builds are compared by their reports")
+        return compare_builds(a, b)
     return compare_files(a, b, inputs) if b.suffix.lower() in SUFFIXES else compare_log(a, b, inputs)
 
 
