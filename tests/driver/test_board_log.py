@@ -89,6 +89,17 @@ def test_lines_may_come_in_any_order_after_the_first_and_twice(tmp_path: Path) -
     assert log.runs[0].records[0].complete() == DATA
 
 
+def test_several_networks_may_log_at_once(tmp_path: Path) -> None:
+    def other(text: str) -> str:
+        body = text[1:].partition("*")[0].replace(BUILD, "12345678")
+        return f"${body}*{zlib.crc32(body.encode()):08x}"
+
+    mixed = [text for pair in zip(invocation(), map(other, invocation()), strict=True) for text in pair]
+    log = read(tmp_path, "\n".join(mixed))
+    assert [run.build for run in log.runs] == [BUILD, "12345678"]
+    assert all(run.ended and run.records[0].complete() == DATA for run in log.runs)
+
+
 def test_after_a_restart_the_numbers_begin_again(tmp_path: Path) -> None:
     log = read(tmp_path, "\n".join([*invocation(0), *invocation(1), *invocation(0)]))
     assert [run.number for run in log.runs] == [0, 1, 0]
