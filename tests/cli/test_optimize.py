@@ -392,3 +392,21 @@ def test_signed_zeros_are_ignored_when_asked(tmp_path: Path) -> None:
     assert ops(out) == ["Add", "Relu"]
     assert call(path, "-o", out, "--ignore-signed-zeros").returncode == 0
     assert ops(out) == ["Relu"]
+
+
+def test_operators_of_old_opsets_are_not_taken_for_newer_ones(tmp_path: Path) -> None:
+    # Before opset 7, `axis` says where the smaller operand goes: [3] along dimension 0 of [3, 1], not beside it.
+    text = """<ir_version: 3, opset_import: ["": 6]> g (float[3, 1] x, float[3] k) => (float[3, 1] y, int64[2] s) {
+        a = Add <axis: int = 0, broadcast: int = 1> (x, k)
+        b = Add <axis: int = 0, broadcast: int = 1> (x, k)
+        d = Dropout (a)
+        y = Mul (d, b)
+        s = Shape (a)
+        e = Exp (y)
+    }"""
+    path, out = tmp_path / "model.onnx", tmp_path / "out.onnx"
+    path.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    done = call(path, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert ops(out) == ["Add", "Dropout", "Mul", "Shape"]
+    assert "opset 6 is older than 7: only" in done.stderr

@@ -17,7 +17,7 @@ from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.ir.opdef import OpCall, OpError
 from arenite.ops.onnx.attrs import OnnxAttrs
-from arenite.ops.onnx.dialect import Evaluator, OnnxRegistry, pure_name, with_fold
+from arenite.ops.onnx.dialect import OLDEST_OPSET, Evaluator, OnnxRegistry, pure_name, with_fold
 from arenite.passes.base import Pass
 from arenite.passes.onnx.interface import Interface, apply_interface, drop_dead_inputs
 from arenite.passes.onnx.measures import Measures, measured
@@ -58,8 +58,12 @@ def optimize_onnx(
     before = measured(model.graph, registry)
     _forget_defaults(model, tuple(pins))
     original = replace(model, graph=clone_graph(model.graph)) if options.check else None
+    opset = registry.opsets.get("", OLDEST_OPSET)
     passes = onnx_passes(
-        fold_max_nbytes=options.fold_max_nbytes, off=options.without, ignore_signed_zeros=options.ignore_signed_zeros
+        fold_max_nbytes=options.fold_max_nbytes,
+        off=options.without,
+        ignore_signed_zeros=options.ignore_signed_zeros,
+        opset=opset,
     )
     # Smaller bodies may be small enough to be written out.
     smaller = with_smaller_bodies(model, passes)
@@ -78,6 +82,8 @@ def optimize_onnx(
     settled, gone = without_unused(model)
     model.details = settled.details
     notes = [*_notes(model), *_notes_on_defaults(tuple(frozen), options)]
+    if opset < OLDEST_OPSET:
+        notes.append(f"opset {opset} is older than {OLDEST_OPSET}: only nodes that are equal or not needed were removed")
     if gone:
         notes.append(f"functions that nothing calls any more were left out: {', '.join(gone)}")
     if options.outputs and (dead := drop_dead_inputs(model.graph)):

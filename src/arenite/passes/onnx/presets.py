@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from arenite._base.remarks import Remark, RemarkKind
 from arenite.ir.graph import Graph
 from arenite.ir.opdef import Registry
+from arenite.ops.onnx.dialect import OLDEST_OPSET
 from arenite.passes.base import Pass
 from arenite.passes.cse import CommonSubexpressions
 from arenite.passes.dce import DeadCodeElimination
@@ -23,7 +24,11 @@ MAX_ROUNDS = 24
 
 
 def onnx_passes(
-    *, fold_max_nbytes: int | None = None, off: Sequence[str] = (), ignore_signed_zeros: bool = False
+    *,
+    fold_max_nbytes: int | None = None,
+    off: Sequence[str] = (),
+    ignore_signed_zeros: bool = False,
+    opset: int = OLDEST_OPSET,
 ) -> tuple[Pass, ...]:
     """What runs in each round.
 
@@ -31,6 +36,8 @@ def onnx_passes(
         fold_max_nbytes: how many bytes one folding may add; None: it depends on what goes.
         off: names of passes to leave out.
         ignore_signed_zeros: whether -0.0 may become 0.0.
+        opset: of the model. In those before `OLDEST_OPSET` operators broadcast otherwise, drop at random where later
+            ones do not, and so on: only what asks nothing of their meanings runs.
     """
     passes: tuple[Pass, ...] = (
         # It has nothing to do before it is told of a model's functions.
@@ -49,6 +56,8 @@ def onnx_passes(
         MergeFactors(),
         OnnxFusePads(),
     )
+    if opset < OLDEST_OPSET:
+        passes = tuple(each for each in passes if isinstance(each, CommonSubexpressions | DeadCodeElimination))
     return tuple(each for each in passes if each.name not in off)
 
 
