@@ -1,5 +1,6 @@
 """Published models through all passes: claims hold, nothing is left to do, what files declare changes nothing."""
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from arenite.ir.graph import Graph
 from arenite.ir.model import Model
 from arenite.passes.instruments import CheckClaims
 from arenite.passes.onnx.facts import all_graphs
+from arenite.passes.onnx.interface import Interface, apply_interface
 from arenite.passes.onnx.measures import measured, peaks_of
 from arenite.passes.onnx.peaks import run_within_peak
 from arenite.passes.onnx.presets import onnx_passes
@@ -114,3 +116,43 @@ def test_prior_shape_inference_makes_no_difference(path: Path) -> None:
         pytest.skip("onnx cannot infer its shapes")
     plain, known = load(path), import_model(inferred.SerializeToString(), path.stem)
     assert structure(optimised(plain).graph) == structure(optimised(known).graph)
+
+
+def _static(path: Path) -> dict[str, tuple[int, ...]]:
+    """Sizes for the inputs of a model that has dynamic ones; empty for others."""
+    known = json.loads((FOLDER / "inputs.json").read_text()).get(path.name, {})
+    inputs = [value for value in load(path).graph.inputs if value.type.shape is not None]
+    if all(value.type.is_static for value in inputs):
+        return {}
+    return {
+        value.name: tuple(
+            known.get(value.name, {}).get(
+                "shape", [dim if isinstance(dim, int) else 1 for dim in value.type.shape or ()]
+            )
+        )
+        for value in inputs
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_static_sizes_do_as_well(path: Path) -> None:
+    shapes = _static(path)
+    if not shapes:
+        pytest.skip("its sizes are static: the other tests have it")
+    model = load(path)
+    apply_interface(model.graph, Interface(shapes, {}))
+    sized = export_model(model)
+    registry = model_registry(model)
+    before = peaks_of(model.graph, registry)
+    found = optimised(model)
+    for old, new in zip(before, peaks_of(found.graph, registry), strict=True):
+        assert old is None or (new is not None and new <= old)
+    written = export_model(found)
+    assert export_model(optimised(import_model(written, path.stem))) == written
+    try:
+        inferred = onnx.shape_inference.infer_shapes(onnx.load_from_string(sized))
+    except onnx.shape_inference.InferenceError:
+        return
+    known = import_model(inferred.SerializeToString(), path.stem)
+    assert structure(optimised(known).graph) == structure(found.graph)

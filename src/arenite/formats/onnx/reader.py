@@ -340,13 +340,13 @@ class GraphReader:
             regions.append(GraphReader(self._reading, graph, self, f"{who}: ").read())
             return len(regions) - 1
 
-        for attribute in proto.attribute:
+        # In one order, and so the regions, whatever order the file has.
+        for attribute in sorted(proto.attribute, key=lambda attribute: attribute.name):
             name = checked(attribute.name, f"{who}: an attribute's name")
             try:
                 fields.append((name, read_attr(attribute, add_region, external)))
             except (AttrError, TensorError) as error:
                 problems.append(f"{who}: attribute '{attribute.name}': {error}")
-        fields.sort(key=lambda field: field[0])
         problems.extend(
             f"{who}: attribute '{one[0]}' is given twice" for one, other in pairwise(fields) if one[0] == other[0]
         )
