@@ -121,5 +121,6 @@ def test_what_the_planner_of_tflite_micro_places(name: str, capfd: pytest.Captur
 
 
 @pytest.mark.shared
-def test_no_arena_is_told_where_operators_want_scratch() -> None:
-    assert estimated_arena_nbytes(load(ZOO / "tflm_keyword_scrambled_int8.tflite")) is None
+@pytest.mark.parametrize("name", ["tflm_keyword_scrambled_int8", "mww_okay_nabu_v2"])
+def test_no_arena_is_told_where_operators_want_scratch_or_keep_state(name: str) -> None:
+    assert estimated_arena_nbytes(load(ZOO / f"{name}.tflite")) is None

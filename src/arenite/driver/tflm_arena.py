@@ -15,7 +15,8 @@ _PER_TENSOR, _PER_NODE, _PER_CHANNEL, _PER_PORT, _PER_OPERATOR = 12, 32, 8, 96, 
 _CHANNELS = {"conv2d": 0, "depthwise_conv2d": 3, "transpose_conv": 0}
 """Ops whose weights are quantized by channel, and the axis of the weights that counts them."""
 
-_WITH_SCRATCH = frozenset({"svdf", "unidirectional_sequence_lstm", "transpose_conv", "batch_matmul"})
+_WITH_MORE = frozenset({"svdf", "unidirectional_sequence_lstm", "transpose_conv", "batch_matmul", "var_handle"})
+"""Ops whose reference kernels want scratch, or whose state lies in the arena."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,9 @@ def estimated_arena_nbytes(model: Model) -> int | None:
     """An upper estimate of the arena on a 32-bit core: activations, and what the interpreter keeps beside them.
 
     With reference kernels; CMSIS-NN's want up to a few kilobytes of scratch more. None for models with operators whose
-    reference kernels want scratch, too.
+    reference kernels want scratch, too, or that keep state.
     """
-    if any(node.op in _WITH_SCRATCH for node in model.graph.nodes):
+    if any(node.op in _WITH_MORE for node in model.graph.nodes):
         return None
     graph = model.graph
     nodes = list(graph.nodes)
