@@ -1,13 +1,19 @@
 """Quantization of what is quantized already: each case compared bit for bit, on every byte."""
 
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arenite.formats.onnx import export_model, import_model, model_registry
 from arenite.ir.graph import Array
+from arenite.passes.onnx.presets import onnx_passes, run_rounds
 from passes.onnx.optimizing import Outcome, model_of, optimized, reals
 
 EVERY = np.arange(-128, 128, dtype=np.int8).reshape(1, 4, 8, 8)
@@ -16,6 +22,8 @@ CONSTANTS: dict[str, Array] = {
     "t": np.array(0.0468, np.float32),
     "z": np.array(-128, np.int8),
     "other": np.array(-127, np.int8),
+    "tiny": np.array(1e-40, np.float32),
+    "unsigned": np.array(128, np.uint8),
     "ss": np.full(4, 0.0467, np.float32),
     "zs": np.full(4, -128, np.int8),
     "whole": np.array([1, -1], np.int64),
@@ -25,10 +33,12 @@ CONSTANTS: dict[str, Array] = {
 }
 
 
-def outcome(body: str, outputs: str = "float[A, B, C, D] y", **options: Any) -> Outcome:
+def outcome(body: str, outputs: str = "float[A, B, C, D] y", given: Mapping[str, Array] | None = None) -> Outcome:
+    """What becomes of a graph on bytes; `given` are inputs besides."""
     used = {name: array for name, array in CONSTANTS.items() if f"{name})" in body or f"{name}," in body}
-    model = model_of(f"g (int8[1, 4, 8, 8] q) => ({outputs}) {{ {body} }}", constants=used, **options)
-    return optimized(model, {"q": EVERY}, {"q": EVERY[:, ::-1].copy()})
+    more = "".join(f", float {name}" for name in given or {})
+    model = model_of(f"g (int8[1, 4, 8, 8] q{more}) => ({outputs}) {{ {body} }}", constants=used)
+    return optimized(model, {"q": EVERY, **(given or {})}, {"q": EVERY[:, ::-1].copy(), **(given or {})})
 
 
 def around(move: str) -> str:
@@ -109,6 +119,24 @@ REFUSED = {
         f"{D}  m = MaxPool <kernel_shape: ints = [2, 2], dilations: ints = [2, 2]> (d)  {E}  {F}",
         "not-of-dequantized",
     ),
+    "rounded up": (
+        f"{D}  m = MaxPool <kernel_shape: ints = [3, 3], strides: ints = [2, 2], ceil_mode: int = 1> (d)  {E}  {F}",
+        "not-of-dequantized",
+    ),
+    "a scale that is no normal number": (
+        f"d = DequantizeLinear (q, tiny, z)  m = {POOL}  e = QuantizeLinear (m, tiny, z)  "
+        "f = DequantizeLinear (e, tiny, z)",
+        "other-steps",
+    ),
+    "unsigned behind": (
+        f"{D}  m = {POOL}  e = QuantizeLinear (m, s, unsigned)  f = DequantizeLinear (e, s, unsigned)",
+        "other-steps",
+    ),
+    "a scale that is computed": (
+        f"v = Abs (c)  d = DequantizeLinear (q, v, z)  m = {POOL}  e = QuantizeLinear (m, v, z)  "
+        "f = DequantizeLinear (e, v, z)",
+        "other-steps",
+    ),
     "indices": (f"{D}  m, i = MaxPool <kernel_shape: ints = [2, 2]> (d)  {E}  {F}", "not-of-dequantized"),
     "no pair": (f"{D}  f = Neg (d)", "not-quantized-here"),
 }
@@ -118,7 +146,8 @@ REFUSED = {
 def test_what_is_no_mere_move_stays(name: str) -> None:
     body, reason = REFUSED[name]
     outputs = "float[A, B, C, D] y" + (", int64[E, F, G, H] i" if name == "indices" else "")
-    found = outcome(f"{body}  y = Exp (f)", outputs)
+    given = {"c": np.array(0.5, np.float32)} if name == "a scale that is computed" else {}
+    found = outcome(f"{body}  y = Exp (f)", outputs, given)
     assert found.ops.count("QuantizeLinear") == (0 if name == "no pair" else 1)
     assert reason in said(found)
 
@@ -136,6 +165,27 @@ def test_biases_of_32_bits_are_made_reals_and_weights_of_8_are_not() -> None:
     found = optimized(model_of(text, constants=constants), {"x": reals(1, 4, 8, 8)})
     assert found.ops == ["DequantizeLinear", "Conv"]
     assert "keeps-quantized" in [remark.reason.slug for remark in found.remarks]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["micro_kws_m_qdq", "mlperf_ic_resnet8_kai", "mlperf_ad_autoencoder_kai"])
+@pytest.mark.parametrize("signed", ["0", "1"])
+def test_onnxruntime_makes_the_same_integer_operators(shared: Path, tmp_path: Path, name: str, signed: str) -> None:
+    model = import_model(shared / "models" / "onnx" / f"{name}.onnx", name)
+    run_rounds(model.graph, onnx_passes(), model_registry(model))
+    found = []
+    for path in (shared / "models" / "onnx" / f"{name}.onnx", tmp_path / "small.onnx"):
+        if not path.exists():
+            path.write_bytes(export_model(model))
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+        options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+        options.log_severity_level = 4
+        options.add_session_config_entry("session.qdqisint8allowed", signed)
+        onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        found.append(Counter(node.op_type for node in onnx.load(tmp_path / "optimized.onnx").graph.node))
+    assert found[0] == found[1]
+    assert any(op.startswith("Q") and op != "QuantizeLinear" for op in found[0])
 
 
 @given(st.floats(2.0**-126, 2.0**119, width=32), st.integers(-128, 127))
