@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from arenite.driver.onnx_misuse import refuse_misuse
 from arenite.formats.onnx.functions import Functions, optimised_bodies
 from arenite.ir.graph import Graph
 from arenite.ir.model import Model
@@ -31,10 +32,15 @@ def with_inlining(passes: Sequence[Pass], model: Model, registry: OnnxRegistry) 
 
 
 def with_smaller_bodies(model: Model, passes: Sequence[Pass]) -> Model:
-    """The model where the bodies of its functions are optimised, by those passes that need not know who calls."""
+    """The model where the bodies of its functions are optimised, by those passes that need not know who calls.
+
+    Raises:
+        ModelError: nodes have operands or results that their operators do not.
+    """
     inside = [each for each in passes if isinstance(each, _IN_BODIES)]
 
     def optimise(graph: Graph, registry: OnnxRegistry) -> bool:
+        refuse_misuse(graph, registry)
         return any(row.changed for row in run_rounds(graph, inside, registry).rows)
 
     return optimised_bodies(model, optimise)

@@ -9,6 +9,7 @@ import numpy as np
 
 from arenite._base.errors import ModelError, UsageError
 from arenite.driver.onnx_functions import with_inlining, with_smaller_bodies
+from arenite.driver.onnx_misuse import refuse_misuse
 from arenite.driver.optimize_result import Comparison, Costs, FoldFunction, OptimizeOptions, OptimizeResult
 from arenite.formats.onnx import OnnxDetails, model_registry
 from arenite.formats.onnx.functions import without_unused
@@ -47,10 +48,12 @@ def optimize_onnx(
         step: is told what is being done now.
 
     Raises:
+        ModelError: nodes have operands or results that their operators do not.
         UsageError, DataError: an option names what is not there, or does not fit.
         SelfCheckError: the result does not compute what the original does.
     """
     registry = _registry(model, options)
+    refuse_misuse(model.graph, registry)
     frozen = {name: array for name, array in _defaults(model).items() if name not in options.pins}
     pins = {**frozen, **options.pins} if options.freeze_defaults else options.pins
     interface = Interface(options.input_shapes, pins, options.outputs)
@@ -83,7 +86,9 @@ def optimize_onnx(
     model.details = settled.details
     notes = [*_notes(model), *_notes_on_defaults(tuple(frozen), options)]
     if opset < OLDEST_OPSET:
-        notes.append(f"opset {opset} is older than {OLDEST_OPSET}: only nodes that are equal or not needed were removed")
+        notes.append(
+            f"opset {opset} is older than {OLDEST_OPSET}: only nodes that are equal or not needed were removed"
+        )
     if gone:
         notes.append(f"functions that nothing calls any more were left out: {', '.join(gone)}")
     if options.outputs and (dead := drop_dead_inputs(model.graph)):

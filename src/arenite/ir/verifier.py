@@ -48,6 +48,16 @@ def verify(graph: Graph, registry: Registry, *, allow_unknown: bool = False) -> 
     return problems
 
 
+def misused(graph: Graph, registry: Registry) -> list[str]:
+    """Nodes with fewer or more operands or results than their ops have, a sentence each; in nested graphs too."""
+    return [
+        f"node '{node.name}' ({node.op}): {text}"
+        for node in _all_nodes(graph)
+        if node.op in registry
+        for text in _operand_problems(node, registry[node.op])
+    ]
+
+
 def unsupported(graph: Graph, registry: Registry, *, listing: bool = True) -> str | None:
     """One message about every node whose op the registry lacks: which ops, where, what there is; None when none.
 

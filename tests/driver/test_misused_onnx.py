@@ -1,0 +1,77 @@
+"""Nodes that have operands or results which their operators do not: refused with one message, none ends in a defect."""
+
+from collections.abc import Sequence
+
+import onnx
+import pytest
+from onnx import helper
+
+import arenite
+from arenite._base.errors import ModelError
+from arenite.formats.onnx import import_model
+
+
+def model(*nodes: onnx.NodeProto, opset: int = 17, functions: Sequence[onnx.FunctionProto] = ()) -> arenite.Model:
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", 1, [2, 3])],
+        [helper.make_tensor_value_info("y", 1, None)],
+    )
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("own", 1)]
+    proto = helper.make_model(graph, opset_imports=opsets, ir_version=8, functions=functions)
+    return import_model(proto.SerializeToString(), "m")
+
+
+def node(op: str, operands: Sequence[str], results: Sequence[str], name: str) -> onnx.NodeProto:
+    return helper.make_node(op, operands, results, name=name)
+
+
+@pytest.mark.parametrize(
+    ("operands", "results", "text"),
+    [
+        ([], ["v"], "operands are missing: X"),
+        ([""], ["v"], "operand 'X' is absent"),
+        (["x", "x"], ["v"], "takes at most 1 operand"),
+        (["x"], ["", "v"], "results, found 2"),
+    ],
+)
+def test_a_node_that_no_schema_allows_is_named(operands: list[str], results: list[str], text: str) -> None:
+    broken = model(node("Neg", operands, results, "first"), node("Relu", ["v"], ["y"], "last"))
+    with pytest.raises(ModelError, match="node 'first'") as caught:
+        arenite.optimize(broken, check=0)
+    assert text in str(caught.value)
+    assert "last" not in str(caught.value)
+
+
+def test_all_of_them_are_named_at_once_and_in_nested_graphs() -> None:
+    branches = [
+        helper.make_graph(
+            [node("Relu", [], [name], f"in_{name}")], name, [], [helper.make_tensor_value_info(name, 1, None)]
+        )
+        for name in ("p", "q")
+    ]
+    choice = helper.make_node("If", ["c"], ["y"], name="if", then_branch=branches[0], else_branch=branches[1])
+    broken = model(node("Cast", [], ["c"], "cast"), choice)
+    with pytest.raises(ModelError) as caught:
+        arenite.optimize(broken, check=0)
+    assert all(name in str(caught.value) for name in ("cast", "in_p", "in_q"))
+
+
+def test_operators_that_are_not_known_have_any_operands() -> None:
+    own = helper.make_node("Own", ["x", "", "x"], ["", "v"], domain="own", name="own")
+    assert arenite.optimize(model(own, node("Relu", ["v"], ["y"], "last")), check=0).model.graph.outputs
+
+
+def test_bodies_of_functions_are_looked_at_too() -> None:
+    body = [node("Relu", ["a"], ["v"], "fine"), node("Transpose", ["v"], ["", "b"], "broken")]
+    function = helper.make_function("own", "F", ["a"], ["b"], body, [helper.make_opsetid("", 17)])
+    calling = model(helper.make_node("F", ["x"], ["y"], domain="own", name="call"), functions=[function])
+    with pytest.raises(ModelError, match=r"node 'broken' .*found 2"):
+        arenite.optimize(calling, check=0)
+
+
+def test_old_opsets_are_left_alone() -> None:
+    """Nothing of theirs is rewritten, and a file without versions has them all."""
+    old = model(node("Relu", ["x", "x"], ["v"], "first"), node("Relu", ["v"], ["y"], "last"), opset=6)
+    assert len(arenite.optimize(old, check=0).model.graph) == 2
