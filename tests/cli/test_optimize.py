@@ -155,6 +155,8 @@ USAGE = [
     (["--dim_param", "N", "--dim_value", "1"], "--input-shape NAME:DIMS"),
     (["--optimization_style=Fixed"], "for any runtime"),
     (["--chek", "3"], "--check"),
+    (["--explain", "scaled"], "--node 'scaled'"),
+    (["--diff", "small.onnx"], "FILE.html"),
     (["--input-shape", "imag:1,3,8"], "did you mean image"),
     (["--outputs", "flt"], "did you mean flat"),
     (["--pin", "rat=1"], "did you mean rate"),

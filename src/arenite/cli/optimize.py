@@ -68,6 +68,10 @@ def optimize(
     _refuse_strangers(context)
     if output is None:
         raise UsageError("optimize needs -o OUT: where the result goes")
+    if explain is not None and explain.suffix.lower() != ".json":
+        raise UsageError(f"--explain takes FILE.json; of one node tells: arenite explain {model} --node '{explain}'")
+    if diff is not None and diff.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"--diff takes FILE.html, not '{diff}'")
     shapes = dict(parse_shape(text) for text in input_shape or ())
     pins = dict(parse_pin(text) for text in pin or ())
     off = [("constants", no_fold_constants), ("branches", no_fold_branches), ("batch-norm", no_fold_batch_norm)]
