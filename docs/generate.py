@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from arenite.driver.coverage import oracle_of, without_kernel
 from arenite.driver.toolbox import own_toolbox
 from arenite.ir.opdef import NotApplicable, OpDef, Trait
 from arenite.passes.onnx.presets import onnx_passes
@@ -43,6 +44,8 @@ def _ops_lines() -> Iterator[str]:
         for kernel in kernels:
             wants = "; ".join(constraint.text for constraint in kernel.constraints) or "anything"
             yield f"- kernel `{kernel.variant}` (`{kernel.info.symbol}`): takes {wants}"
+        yield from (f"- no kernel: {which} ({why})" for which, why in without_kernel(definition, toolbox.kernels))
+        yield f"- oracle: {oracle_of(definition)}"
 
 
 def _signature(definition: OpDef) -> str:

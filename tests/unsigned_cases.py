@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+import function_cases
+import norm_cases
 from arenite._base.dtypes import DType
 from arenite.ir.types import Quantization
-from plain_cases import AnyArray, Plain, arithmetic_cases, pool_cases, softmax_cases
+from plain_cases import AnyArray, Plain, arithmetic_cases, mean_cases, pool_cases, softmax_cases, unary_cases
 
 
 def unsigned(case: Plain) -> Plain:
@@ -27,7 +29,7 @@ def unsigned(case: Plain) -> Plain:
         case,
         data=tuple(map(stored, case.data)),
         quantizations=tuple(map(higher, case.quantizations)),
-        result_dtype=DType.UINT8,
+        result_dtype=DType.UINT8 if case.result_dtype is DType.INT8 else case.result_dtype,
     )
 
 
@@ -56,4 +58,14 @@ UNSIGNED_CASES: Mapping[str, st.SearchStrategy[Plain]] = {
     "sub": arithmetic_cases("sub").map(unsigned),
     "mul": arithmetic_cases("mul").map(unsigned).map(with_exact_multiplier),
     "softmax": softmax_cases().map(unsigned),
+    **{op: unary_cases(op).map(unsigned) for op in ("relu", "relu6", "logistic", "tanh")},
+    **{
+        op: function_cases.unary_cases(op).map(unsigned)
+        for op in ("relu_n1_to_1", "relu_0_to_1", "leaky_relu", "hard_swish")
+    },
+    "prelu": function_cases.prelu_cases().map(unsigned),
+    **{op: function_cases.extremum_cases(op).map(unsigned) for op in ("minimum", "maximum")},
+    **{op: function_cases.comparison_cases(op).map(unsigned) for op in function_cases.COMPARISONS},
+    "mean": mean_cases().map(unsigned),
+    **{op: norm_cases.WHEEL_CASES[op].map(unsigned) for op in ("log_softmax", "sum", "reduce_max", "reduce_min")},
 }

@@ -143,6 +143,7 @@ def test_quantize_of_glitches(dtype: DType, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["reference", pytest.param("gcc", marks=pytest.mark.gcc)])
+@pytest.mark.parametrize("kind", ["average_pool2d", "relu", "logistic", "tanh", "hard_swish"])
 @given(data=st.data())
-def test_average_pool_on_uint8(how: str, data: st.DataObject) -> None:
-    agree(data.draw(UNSIGNED_CASES["average_pool2d"]), how)
+def test_what_uint8_has_of_its_own(kind: str, how: str, data: st.DataObject) -> None:
+    agree(data.draw(UNSIGNED_CASES[kind]), how)

@@ -1,5 +1,6 @@
 """What there is: targets, operators, passes; as rows of text."""
 
+from arenite.driver.coverage import oracle_of, without_kernel
 from arenite.driver.toolbox import default_toolbox
 from arenite.ir.opdef import OpDef, Trait
 from arenite.targets import table
@@ -25,6 +26,8 @@ def list_ops() -> list[dict[str, str]]:
             "op": definition.name,
             "kernels": ", ".join(kernel.variant for kernel in available.of_op(definition.name))
             or _no_kernel(definition),
+            "oracle": oracle_of(definition),
+            "no kernel": "; ".join(f"{which}: {why}" for which, why in without_kernel(definition, available)) or "-",
             "what": _summary(definition),
             "requires": "; ".join(constraint.text for constraint in definition.constraints) or "nothing more",
         }

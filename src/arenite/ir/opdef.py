@@ -142,10 +142,12 @@ class Constraint:
     Attributes:
         text: what must hold, as a sentence.
         holds: the test; may return a string that says what was found instead.
+        dtypes: those of leading operands and of the result that it allows, where these are what it is about.
     """
 
     text: str
     holds: Callable[[OpCall], bool | str]
+    dtypes: tuple[tuple[tuple[DType, ...], DType], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def dtypes(operands: tuple[DType, ...], result: DType) -> Constraint:
         found = tuple(t.dtype for t in call.operands[: len(operands)] if t is not None)
         return (found == operands and call.results[0].dtype == result) or signature_text(call)
 
-    return Constraint(f"dtypes are ({', '.join(map(str, operands))}) -> {result}", holds)
+    return Constraint(f"dtypes are ({', '.join(map(str, operands))}) -> {result}", holds, ((operands, result),))
 
 
 def integer(params: Params, name: str) -> int:

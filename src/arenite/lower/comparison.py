@@ -74,6 +74,9 @@ def _logic_reference(params: Params, arguments: Arguments) -> None:
     array(arguments, "output")[:] = combine(*taken(params, arguments))
 
 
+_BYTE_PAIRS = tuple(((dtype, dtype), DType.BOOL) for dtype in (DType.INT8, DType.BOOL))
+
+
 def _are_bytes(call: OpCall) -> bool | str:
     found = {t.dtype for t in call.operands if t is not None}
     return found in ({DType.INT8}, {DType.BOOL}) or signature_text(call)
@@ -87,7 +90,7 @@ KERNELS: tuple[Kernel, ...] = (
             op,
             "table",
             COMPARE_8,
-            (Constraint("the operands are int8 or bool", _are_bytes), BROADCASTS_IN_FEW_LOOPS),
+            (Constraint("the operands are int8 or bool", _are_bytes, _BYTE_PAIRS), BROADCASTS_IN_FEW_LOOPS),
             _prepare_bytes,
             pair_cost(10, 1024 + 120),
             _bytes_reference,

@@ -14,6 +14,7 @@ from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, Prepa
 from arenite.lower.program import ConstantKind
 
 _BYTES = (DType.INT8, DType.UINT8, DType.BOOL)
+_PAIRS = tuple(((source,), result) for source in _BYTES for result in _BYTES)
 
 
 def table_of(definition: OpDef, call: OpCall) -> Array:
@@ -45,7 +46,7 @@ def lookup_kernel(definition: OpDef) -> Kernel:
         definition.name,
         "table",
         LOOKUP_8,
-        (Constraint("operand and result are int8, uint8 or bool", _takes_and_gives_bytes),),
+        (Constraint("operand and result are int8, uint8 or bool", _takes_and_gives_bytes, _PAIRS),),
         prepare,
         _cost,
         _reference,

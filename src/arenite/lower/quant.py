@@ -24,6 +24,8 @@ from arenite.ops.constraints import per_tensor
 from arenite.ops.quant import OPS, dequantize_stored, quantize_real, requantize_scaling
 
 _BYTES = (DType.INT8, DType.UINT8)
+_FROM_FLOAT = tuple(((DType.FLOAT32,), dtype) for dtype in _BYTES)
+_TO_FLOAT = tuple(((dtype,), DType.FLOAT32) for dtype in _BYTES)
 _TABLE_FROM_NELEM = 256
 """From here on, a table of floats pays."""
 
@@ -183,7 +185,7 @@ def _dequantize_wide(dtype: DType, info: KernelInfo, in_place: tuple[int, ...]) 
     )
 
 
-_BYTE_TO_FLOAT = Constraint("the operand is int8 or uint8, the result float32", _byte_to_float)
+_BYTE_TO_FLOAT = Constraint("the operand is int8 or uint8, the result float32", _byte_to_float, _TO_FLOAT)
 
 KERNELS: tuple[Kernel, ...] = (
     lookup_kernel(_definition("quantize")),
@@ -191,7 +193,7 @@ KERNELS: tuple[Kernel, ...] = (
         "quantize",
         "float",
         QUANTIZE_F32_8,
-        (Constraint("the operand is float32, the result int8 or uint8", _float_to_byte), _one_scale(None)),
+        (Constraint("the operand is float32, the result int8 or uint8", _float_to_byte, _FROM_FLOAT), _one_scale(None)),
         _prepare_quantize,
         _quantize_cost,
         _quantize_reference,

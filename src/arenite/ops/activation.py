@@ -46,6 +46,8 @@ from arenite.ops.interpolated import (
     softmax_int16_tables,
 )
 from arenite.ops.quant import quantize_real
+from arenite.ops.tabulated import rounded_to_float32, tabulated
+from arenite.ops.unsigned import on_uint8_too
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,7 @@ def _function(name: str, summary: str, real: Real, stored: Stored, prescribed: Q
     )
 
 
-OPS: tuple[OpDef, ...] = (
+_DEFINITIONS: tuple[OpDef, ...] = (
     _clamping("relu", "The larger of each element and 0.", Activation.RELU),
     _clamping("relu6", "Each element, limited to [0, 6].", Activation.RELU6),
     _function("logistic", "1 / (1 + exp(-x)) of each element.", _logistic_real, logistic_stored, PROBABILITY_INT8),
@@ -315,3 +317,12 @@ OPS: tuple[OpDef, ...] = (
         ),
     ),
 )
+
+_EXP = rounded_to_float32(np.exp)
+# LiteRT's reference kernels fill a table in float32.
+_ON_UINT8 = {
+    "logistic": tabulated(lambda x: np.float32(1) / (np.float32(1) + _EXP(-x))),
+    "tanh": tabulated(rounded_to_float32(np.tanh)),
+}
+
+OPS: tuple[OpDef, ...] = on_uint8_too(_DEFINITIONS, "relu", "relu6", otherwise=_ON_UINT8)

@@ -33,6 +33,7 @@ from arenite.ops.broadcasting import broadcast_result, one_operation_each, opera
 from arenite.ops.clamps import CLAMPING_ACTIVATIONS, activation_range_float
 from arenite.ops.constraints import INT16_SYMMETRIC, QUANTIZED_PER_TENSOR, per_tensor, signatures
 from arenite.ops.elementary import one_over_one_plus
+from arenite.ops.unsigned import on_uint8_too
 
 SQUARED_DIFFERENCE_LEFT_SHIFT = {DType.INT8: 7, DType.INT16: 0}
 """Bits by which a squared difference widens its operands (TFLite's squared_difference.cc)."""
@@ -230,7 +231,7 @@ def _definition(
 _NUMBERS = _like(DType.FLOAT32, DType.INT8, DType.INT16, DType.INT32, DType.INT64)
 _SAME = Constraint("operands and result have one scale and zero point", _one_quantization)
 
-OPS: tuple[OpDef, ...] = (
+_DEFINITIONS: tuple[OpDef, ...] = (
     _definition(
         "minimum",
         "The smaller of two elements.",
@@ -277,3 +278,5 @@ OPS: tuple[OpDef, ...] = (
         rule=NotApplicable("it stays in float32, as TFLite has no quantized kernel for it"),
     ),
 )
+
+OPS: tuple[OpDef, ...] = on_uint8_too(_DEFINITIONS, "minimum", "maximum")

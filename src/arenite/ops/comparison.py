@@ -31,6 +31,7 @@ from arenite.ops.constraints import (
     signatures,
     static_dims,
 )
+from arenite.ops.unsigned import on_uint8_too
 
 COMPARISON_LEFT_SHIFT = 8
 """Bits by which a quantized comparison widens its operands (TFLite's comparisons.cc)."""
@@ -135,7 +136,7 @@ def _logic(name: str, summary: str, evaluate: Evaluate, operands: int) -> OpDef:
     )
 
 
-OPS: tuple[OpDef, ...] = (
+_DEFINITIONS: tuple[OpDef, ...] = (
     _comparison("equal", "equal to", np.equal, (*_ORDERED, DType.BOOL), Trait.COMMUTATIVE),
     _comparison("not_equal", "other than", np.not_equal, (*_ORDERED, DType.BOOL), Trait.COMMUTATIVE),
     _comparison("less", "less than", np.less, _ORDERED),
@@ -145,4 +146,8 @@ OPS: tuple[OpDef, ...] = (
     _logic("logical_and", "Whether both elements hold.", _plain(np.logical_and), 2),
     _logic("logical_or", "Whether one of two elements holds, or both.", _plain(np.logical_or), 2),
     _logic("logical_not", "Whether an element does not hold.", _invert, 1),
+)
+
+OPS: tuple[OpDef, ...] = on_uint8_too(
+    _DEFINITIONS, "equal", "not_equal", "less", "less_equal", "greater", "greater_equal"
 )

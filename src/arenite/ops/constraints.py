@@ -71,7 +71,7 @@ def signatures(*allowed: tuple[tuple[DType, ...], DType]) -> Constraint:
                 return True
         return f"{signature_text(call)}"
 
-    return Constraint(f"dtypes must be one of {'; '.join(texts)}", holds)
+    return Constraint(f"dtypes must be one of {'; '.join(texts)}", holds, allowed)
 
 
 def same_dtype_as_result(call: OpCall) -> bool | str:

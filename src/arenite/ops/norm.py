@@ -37,6 +37,7 @@ from arenite.ops.elementary import (
 )
 from arenite.ops.logarithms import LOG_INTEGER_BITS, log_of_at_least_one
 from arenite.ops.roots import inverse_sqrt
+from arenite.ops.unsigned import on_uint8_too
 
 UNIT_INT8 = Quantization.per_tensor(1 / 128, 0)
 LOG_PROBABILITY_INT8 = Quantization.per_tensor(16 / 256, 127)
@@ -161,7 +162,7 @@ _TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC})
 _SIGNATURES = signatures(((DType.FLOAT32,), DType.FLOAT32), ((DType.INT8,), DType.INT8))
 _NO_ATTRIBUTES = NotApplicable("it has no attributes")
 
-OPS: tuple[OpDef, ...] = (
+_DEFINITIONS: tuple[OpDef, ...] = (
     OpDef(
         name="l2_normalization",
         summary="Each element, divided by the Euclidean norm of its row along the last dimension (at least 1e-6).",
@@ -199,3 +200,5 @@ OPS: tuple[OpDef, ...] = (
         ),
     ),
 )
+
+OPS: tuple[OpDef, ...] = on_uint8_too(_DEFINITIONS, "log_softmax")

@@ -37,6 +37,7 @@ from arenite.ops.constraints import (
 )
 from arenite.ops.hardswish import hard_swish_scalings, hard_swish_stored
 from arenite.ops.tabulated import Float32Array, tabulate
+from arenite.ops.unsigned import on_uint8_too
 
 
 @dataclass(frozen=True)
@@ -231,7 +232,7 @@ def _function(
     )
 
 
-OPS: tuple[OpDef, ...] = (
+_DEFINITIONS: tuple[OpDef, ...] = (
     *(
         _function(
             name,
@@ -293,3 +294,5 @@ OPS: tuple[OpDef, ...] = (
         ),
     ),
 )
+
+OPS: tuple[OpDef, ...] = on_uint8_too(_DEFINITIONS, "relu_n1_to_1", "relu_0_to_1", "leaky_relu", "hard_swish", "prelu")

@@ -34,6 +34,7 @@ from arenite.ops.constraints import (
     signatures,
     static_dims,
 )
+from arenite.ops.unsigned import on_uint8_too
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ def _definition(
 _SUMMABLE = signatures(_FLOAT, _INT8, _INT16)
 _COMPARABLE = signatures(_FLOAT, _INT8)
 
-OPS: tuple[OpDef, ...] = (
+_DEFINITIONS: tuple[OpDef, ...] = (
     _definition("mean", "Arithmetic mean", _float(np.mean), _summed(mean_scaling), _SUMMABLE, *_SHARED, _SUM_FITS),
     _definition("sum", "Sum", _float(np.sum), _summed(sum_scaling), _SUMMABLE, *_SHARED, _SUM_FITS),
     *(
@@ -219,3 +220,5 @@ OPS: tuple[OpDef, ...] = (
         for name, summary, reduce in (("max", "The largest element", np.max), ("min", "The smallest element", np.min))
     ),
 )
+
+OPS: tuple[OpDef, ...] = on_uint8_too(_DEFINITIONS, "mean", "sum", "reduce_max", "reduce_min")

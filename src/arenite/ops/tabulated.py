@@ -1,12 +1,15 @@
 """Functions of one int8 operand that TFLite tabulates in float32."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from arenite._base.fixedpoint import round_half_away
+from arenite.ir.graph import Array
+from arenite.ir.opdef import Evaluate, OpCall
 from arenite.ir.types import Quantization
+from arenite.ops.constraints import per_tensor
 
 Float32Array = npt.NDArray[np.float32]
 Real32 = Callable[[Float32Array], Float32Array]
@@ -37,3 +40,13 @@ def tabulate(
         scaled = function(real) * (np.float32(1) / np.float32(result.scale))
         stored = round_half_away(scaled).astype(np.float32) + np.float32(result.zero_point)
     return np.clip(np.where(np.isnan(stored), -128, stored), -128, 127).astype(np.int8)
+
+
+def tabulated(function: Real32) -> Evaluate:
+    """The meaning on int8 of an op that TFLite fills such a table for."""
+
+    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
+        source, result = per_tensor(call.operand(0), "the input"), per_tensor(call.results[0], "the result")
+        return (tabulate(function, np.asarray(operands[0], np.int8), source, result),)
+
+    return evaluate

@@ -20,7 +20,7 @@ from arenite.ops.constraints import (
     static_dims,
 )
 from arenite.ops.roots import inverse_sqrt
-from arenite.ops.tabulated import Real32, rounded_to_float32, tabulate
+from arenite.ops.tabulated import Real32, rounded_to_float32, tabulated
 
 RSQRT_EXTRA_BITS = 20
 """Bits by which rsqrt widens the inverse square root before it rescales it (TFLite-Micro's elementwise.cc)."""
@@ -37,14 +37,6 @@ def _cost(call: OpCall) -> Cost:
 def _float(function: Real32) -> Evaluate:
     def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
         return (function(np.asarray(operands[0], np.float32)),)
-
-    return evaluate
-
-
-def _tabulated(function: Real32) -> Evaluate:
-    def evaluate(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-        source, result = per_tensor(call.operand(0), "the input"), per_tensor(call.results[0], "the result")
-        return (tabulate(function, np.asarray(operands[0], np.int8), source, result),)
 
     return evaluate
 
@@ -149,8 +141,8 @@ OPS: tuple[OpDef, ...] = (
         _INT8,
         _INT16,
     ),
-    _definition("exp", "The exponential of each element.", _EXP, _tabulated(_EXP), _INT8),
-    _definition("log", "The natural logarithm of each element.", _LOG, _tabulated(_LOG), _INT8),
+    _definition("exp", "The exponential of each element.", _EXP, tabulated(_EXP), _INT8),
+    _definition("log", "The natural logarithm of each element.", _LOG, tabulated(_LOG), _INT8),
     _definition("sin", "The sine of each element, in radians.", rounded_to_float32(np.sin), None),
     _definition("cos", "The cosine of each element, in radians.", rounded_to_float32(np.cos), None),
     _definition("floor", "The largest whole number that is not above each element.", _in_float32(np.floor), None),
