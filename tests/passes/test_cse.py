@@ -273,3 +273,10 @@ def test_precondition_no_nested_graphs_even_pure_ones() -> None:
     feeds = ({"c": np.array(flag), "x": reals(2)} for flag in (True, False))
     found = optimized(model_of(text), *feeds, passes=[CommonSubexpressions()])
     assert found.reasons("other") == ["not-repeatable"]
+
+
+@pytest.mark.parametrize("kept", ["other", "one"])
+def test_precondition_node_need_not_be_computed_again(kept: str) -> None:
+    """Where that takes less memory, the later one is said to stay."""
+    found = verdicts(CommonSubexpressions(frozenset({kept})), pair("t.neg"), REGISTRY)
+    assert found == {"other": ["missed raises-peak" if kept == "other" else "passed same-node"]}
