@@ -13,6 +13,7 @@ from mutation.plan import Equivalent, Plan, read_plan
 
 HERE = Path(__file__).parent
 PLAN = HERE / "plan.toml"
+FORKED = pytest.mark.skipif(not hasattr(os, "fork"), reason="trials are forked, which this system cannot do")
 
 RULES = """
 def fuse(op, readers, is_output):
@@ -118,6 +119,7 @@ def mutate(plan: Path, *files: Path) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
+@FORKED
 def test_says_which_test_notices_and_what_none_does(project: Path) -> None:
     status, lines = mutate(project / "plan.toml", project / "tiny" / "rules.py")
     assert status == 1
@@ -131,6 +133,7 @@ def test_says_which_test_notices_and_what_none_does(project: Path) -> None:
     assert (project / "tiny" / "rules.py").read_text() == RULES
 
 
+@FORKED
 def test_what_is_said_to_make_no_difference_must_be_there_and_make_none(project: Path) -> None:
     entries = [("op == 'sub'", "nobody subtracts"), ("readers != 1", "wrong"), ("gone", "was there once")]
     with (project / "plan.toml").open("a") as plan:
@@ -170,7 +173,7 @@ def test_files_without_tests_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="trials are forked")
+@FORKED
 @pytest.mark.parametrize("file", ["dce.py", "cse.py"])
 def test_each_precondition_of_small_passes_has_its_test(file: str) -> None:
     status, lines = mutate(PLAN, read_plan(PLAN).package / "passes" / file)
