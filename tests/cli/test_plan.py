@@ -2,8 +2,13 @@
 
 import csv
 import json
+import time
 from pathlib import Path
 
+import pytest
+
+from arenite.driver.plan import _over
+from arenite.memory import Buffer, Lifetime, Problem, Solution
 from cli.test_cli import arenite
 
 PROBLEM = "id,lower,upper,size\na,0,2,10\nb,1,3,20\nc,2,4,10\n"
@@ -29,6 +34,35 @@ def test_a_capacity_that_cannot_be_met_names_the_step(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "no plan can: at step 1 alone 30 bytes are alive: 'b' 20, 'a' 10" in done.stderr
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("rows", "capacity", "reason"),
+    [
+        ("a,0,3,5,1,100\nb,0,3,5,1,\n", 50, "these are pinned beyond it: 'a' to 105"),
+        (
+            "a,0,3,5,16,\nb,0,3,5,16,\n",
+            20,
+            "10 bytes are the most that are alive at once, at step 0: 'a' 5, 'b' 5; but",
+        ),
+        ("a,1,3,0,1,100\nb,0,3,5,1,\n", 4, "at step 0 alone 5 bytes are alive: 'b' 5"),
+    ],
+)
+def test_the_reason_why_no_plan_can_is_true(tmp_path: Path, rows: str, capacity: int, reason: str) -> None:
+    problem = tmp_path / "p.csv"
+    problem.write_text(f"id,lower,upper,size,alignment,offset\n{rows}")
+    done = arenite("plan", problem, "--capacity", capacity)
+    assert done.returncode == 1
+    assert f"no plan can: {reason}" in done.stderr
+
+
+def test_the_peak_of_many_buffers_is_told_in_time_that_grows_with_their_number() -> None:
+    buffers = [Buffer(f"b{i}", 1 + i % 7, Lifetime(i, i + 2)) for i in range(50_000)]
+    problem = Problem((*buffers, Buffer("last", 100, Lifetime(70_000, 70_001))), 99)
+    solution = Solution({}, 100, 100, "by hand", 0.0, 0)
+    began = time.process_time()
+    assert "at step 70000 alone 100 bytes are alive: 'last' 100" in _over(problem, solution, 99)
+    assert time.process_time() - began < 10
 
 
 def test_a_damaged_file_names_its_lines(tmp_path: Path) -> None:

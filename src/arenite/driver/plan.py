@@ -1,12 +1,16 @@
 """`plan`: a memory problem as CSV becomes a plan, without any model."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from arenite._base.errors import LimitError
 from arenite.driver.output import written_whole
-from arenite.memory import Problem, Solution, plan
+from arenite.memory import Buffer, Problem, Solution, plan
 from arenite.memory.csvfile import format_csv, read_csv
+
+_MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -62,17 +66,43 @@ def plan_file(path: Path, output: Path | None, *, capacity: int | None, seconds:
 
 
 def _over(problem: Problem, solution: Solution, capacity: int) -> str:
-    steps = sorted({buffer.lifetime.first for buffer in problem.buffers})
-
-    def live(step: int) -> int:
-        return sum(b.nbytes for b in problem.buffers if b.lifetime.first <= step < b.lifetime.end)
-
-    peak = max(steps, key=live)
-    largest = sorted((b for b in problem.buffers if b.lifetime.first <= peak < b.lifetime.end), key=lambda b: -b.nbytes)
-    named = ", ".join(f"'{b.name}' {b.nbytes:,}" for b in largest[:8])
-    verdict = (
-        f"no plan can: at step {peak} alone {live(peak):,} bytes are alive: {named}"
-        if solution.lower_bound_nbytes > capacity
-        else f"no plan was found, though {solution.lower_bound_nbytes:,} is not ruled out; try more --seconds"
+    return (
+        f"the buffers need {solution.nbytes:,} bytes, {capacity:,} are allowed: {_verdict(problem, solution, capacity)}"
     )
-    return f"the buffers need {solution.nbytes:,} bytes, {capacity:,} are allowed: {verdict}"
+
+
+def _verdict(problem: Problem, solution: Solution, capacity: int) -> str:
+    bound = solution.lower_bound_nbytes
+    if bound <= capacity:
+        return f"no plan was found, though {bound:,} is not ruled out; try more --seconds"
+    pinned = [b for b in problem.buffers if b.nbytes and b.offset is not None and b.offset + b.nbytes > capacity]
+    if pinned:
+        return f"no plan can: these are pinned beyond it: {_named(pinned, lambda b: (b.offset or 0) + b.nbytes, 'to ')}"
+    step, alive_nbytes = _peak(problem)
+    alive = [b for b in problem.buffers if b.lifetime.first <= step < b.lifetime.end]
+    listed = _named(alive, lambda b: b.nbytes)
+    if alive_nbytes > capacity:
+        return f"no plan can: at step {step} alone {alive_nbytes:,} bytes are alive: {listed}"
+    return (
+        f"no plan can: {alive_nbytes:,} bytes are the most that are alive at once, at step {step}: {listed}; but "
+        f"alignments, pins and what is alive before and after leave gaps, and {bound:,} bytes are the least"
+    )
+
+
+def _peak(problem: Problem) -> tuple[int, int]:
+    """The first step at which the most bytes are alive, and how many those are."""
+    changes: dict[int, int] = {}
+    for b in problem.buffers:
+        changes[b.lifetime.first] = changes.get(b.lifetime.first, 0) + b.nbytes
+        changes[b.lifetime.end] = changes.get(b.lifetime.end, 0) - b.nbytes
+    steps = sorted(changes)
+    alive = list(accumulate(changes[step] for step in steps))
+    most = max(alive, default=0)
+    return (steps[alive.index(most)], most) if steps else (0, 0)
+
+
+def _named(buffers: Sequence[Buffer], number: Callable[[Buffer], int], word: str = "") -> str:
+    """The first of them by their numbers, largest first."""
+    largest = sorted(buffers, key=number, reverse=True)[:_MAX_NAMED]
+    more = f" and {len(buffers) - _MAX_NAMED:,} more" if len(buffers) > _MAX_NAMED else ""
+    return ", ".join(f"'{b.name}' {word}{number(b):,}" for b in largest) + more
