@@ -42,7 +42,7 @@ def _squared_difference(bits: int) -> KernelInfo:
         f"The square of the difference of two {bits}-bit elements, each rescaled on the way.",
         (*BROADCAST, *_SCALED),
         _arguments(*(f"int{bits}_t",) * 3),
-        _FIXED,
+        (*_FIXED, "arenite_squared_difference.h"),
     )
 
 
