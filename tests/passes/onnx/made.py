@@ -207,7 +207,7 @@ def made(numbers: Sequence[int], moves: "Moves", *, dynamic: bool) -> "Made":
         moves: what a step may be.
         dynamic: whether the first dimension of the inputs has a name instead of a size.
     """
-    rng = random.Random(len(numbers))
+    rng = random.Random(sum(numbers))
     feed: dict[str, Any] = {
         "x": np.random.default_rng(rng.randrange(1 << 30)).standard_normal((2, 3, 4)).astype(np.float32),
         "z": np.random.default_rng(rng.randrange(1 << 30)).standard_normal((2, 3, 1, 4)).astype(np.float32),
@@ -219,7 +219,9 @@ def made(numbers: Sequence[int], moves: "Moves", *, dynamic: bool) -> "Made":
         maker.step(number)
     computed = maker.values[len(feed) :] or maker.emit("Relu", [maker.values[0]])
     maker.rng = rng
-    outputs = list(dict.fromkeys([computed[-1].name, *(rng.choice(computed).name for _ in range(rng.randrange(3)))]))
+    # Many outputs show more; few leave more to fuse.
+    count = rng.randrange(3 if rng.random() < 0.5 else 12)
+    outputs = list(dict.fromkeys([computed[-1].name, *(rng.choice(computed).name for _ in range(count))]))
     by_name = {value.name: value for value in maker.values}
     graph = maker.graph("made", [], [by_name[name] for name in outputs])
     for name, array in feed.items():

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from passes.onnx.made import DOMAIN, Known, Maker, Moves
 from passes.onnx.moves import PLAIN
@@ -47,6 +47,9 @@ def loop(m: Maker) -> None:
     carried = Known(m.shared.name("s"), start.array, near=True)
     inner = m.body(m.rng.randint(0, 3), [number, going, carried])
     inner.rng = m.rng
+    if m.rng.random() < 0.5:
+        for trip in inner.emit("Cast", [number], to=TensorProto.FLOAT):
+            inner.emit("Add", [carried, trip])
     result = inner.like(carried)
     stop = trips
     ending = m.rng.randrange(4)
