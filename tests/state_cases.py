@@ -1,7 +1,7 @@
 """Random one-op graphs with state, and what is fed to them, invocation after invocation."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -160,3 +160,27 @@ def lstm_cases(draw: st.DrawFn) -> Stateful:
         quantizations,
         TensorType(DType.INT8, (*leading, units), last_q),
     )
+
+
+@st.composite
+def lstm_int16_cases(draw: st.DrawFn) -> Stateful:
+    """Activations of 16 bits without zero points, and biases of 64."""
+    case = draw(lstm_cases())
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    assert case.result.quantization is not None
+    # The same reals with eight bits more.
+    data_q = Quantization.per_tensor(case.quantizations[0].scale / 256)
+    last_q = Quantization.per_tensor(case.result.quantization.scale / 256)
+    quantizations, operands = {**case.quantizations, 0: data_q}, list(case.operands)
+    for gate in range(4):
+        bias = operands[11 + gate]
+        assert isinstance(bias, np.ndarray)
+        operands[11 + gate] = bias.astype(np.int64) * draw(st.sampled_from((256, 2**18)))
+        weight_q = quantizations[1 + gate]
+        quantizations[12 + gate] = Quantization.per_tensor(float32(data_q.scale * weight_q.scale))
+    state = operands[17]
+    assert isinstance(state, TensorType)
+    operands[17] = TensorType(DType.INT16, state.shape, last_q)
+    feeds = tuple(rng.integers(-32768, 32767, feed.shape, endpoint=True).astype(np.int16) for feed in case.feeds)
+    result = TensorType(DType.INT16, case.result.shape, last_q)
+    return replace(case, feeds=feeds, operands=tuple(operands), quantizations=quantizations, result=result)

@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from arenite._base.ctype import NUMPY_OF_CTYPE
 from arenite.interp.interpreter import initial_state
 from arenite.lower.kernel import Kernel, OperandRef, PreparedConstant, ResultRef
 from kernels.host import call as call_c
 from kernels.test_plain import takers
-from state_cases import AnyArray, Stateful, lstm_cases, svdf_cases
+from state_cases import AnyArray, Stateful, lstm_cases, lstm_int16_cases, svdf_cases
 
 HOW = ["reference", pytest.param("gcc", marks=pytest.mark.gcc), pytest.param("clang", marks=pytest.mark.clang)]
 
@@ -67,6 +68,6 @@ def test_svdf_without_bias(case: Stateful) -> None:
 
 
 @pytest.mark.parametrize("how", HOW)
-@given(case=lstm_cases())
+@given(case=st.one_of(lstm_cases(), lstm_int16_cases()))
 def test_lstm(how: str, case: Stateful) -> None:
     agree(case, how)

@@ -7,10 +7,12 @@ import numpy as np
 from arenite._base.dtypes import DType
 from arenite._base.fixedpoint import requantize, wrap_int32
 from arenite.ir.opdef import Constraint, OpCall
-from arenite.kernels.families.recurrent import LSTM_S8
+from arenite.kernels.families.recurrent import LSTM_S8, LSTM_S16
+from arenite.kernels.manifest import KernelInfo
 from arenite.lower.common import Arguments, Filled, Given, Params, array, integer, integers
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind
+from arenite.lower.weighted_wide import reduced_multipliers, takes
 from arenite.ops.constraints import per_tensor
 from arenite.ops.gates import sigmoid_16, tanh_16
 from arenite.ops.interpolated import sigmoid_table
@@ -26,15 +28,12 @@ from arenite.ops.lstm import (
     lstm_scalings,
     lstm_sizes,
     recurrent_weights,
+    rescaled_share,
     stored_cell,
 )
 from arenite.ops.weighted import Numbers, exact_product
 
 _GATES = range(4)
-
-
-def _is_int8(call: OpCall) -> bool | str:
-    return call.operand(INPUT).dtype is DType.INT8 or f"found {call.operand(INPUT).dtype}"
 
 
 def _constant_weights(call: OpCall) -> bool | str:
@@ -82,13 +81,20 @@ def _prepare(call: OpCall) -> tuple[Prepared, ...]:
         "cell_bits": scalings.cell_bits,
         "clip": scalings.clip,
     }
-    zero_point = per_tensor(call.operand(INPUT), "the input").zero_point
+    zero_point, biases = per_tensor(call.operand(INPUT), "the input").zero_point, _stacked(call, bias_of)
+    folded: Given = {
+        "biases": _folded(biases, zero_point, new),
+        "recurrent_biases": _folded(np.zeros((sizes.units, 4), np.int32), kept, old),
+    }
+    if call.operand(INPUT).dtype is DType.INT16:
+        # Without zero points, and rounded once: by multipliers of 15 bits.
+        folded = {"biases": _weights(biases.astype(np.int64))}
+        params |= {f"{of}_multipliers": _reduced(params, f"{of}_multipliers") for of in ("input", "recurrent")}
     given: Given = {
         "input": OperandRef(INPUT),
         "weights": _weights(new),
-        "biases": _folded(_stacked(call, bias_of), zero_point, new),
         "recurrent_weights": _weights(old),
-        "recurrent_biases": _folded(np.zeros((sizes.units, 4), np.int32), kept, old),
+        **folded,
         "points": PreparedConstant(sigmoid_table().astype(np.uint16), ConstantKind.TABLE),
         "output_state": OperandRef(OUTPUT_STATE),
         "cell_state": OperandRef(CELL_STATE),
@@ -96,6 +102,10 @@ def _prepare(call: OpCall) -> tuple[Prepared, ...]:
     }
     macs = sizes.batches * sizes.steps * sizes.units * 4 * (sizes.inputs + sizes.units)
     return (Prepared(params, given, macs),)
+
+
+def _reduced(params: Params, name: str) -> tuple[int, ...]:
+    return tuple(int(m) for m in reduced_multipliers(np.array(integers(params, name), np.int64)))
 
 
 def _cost(call: OpCall) -> KernelCost:
@@ -119,15 +129,17 @@ def _scalings_of(params: Params) -> LstmScalings:
 
 def _shares(values: Numbers, weights: Numbers, biases: Numbers, scalings: tuple[Scaling, ...]) -> Numbers:
     """What values (N, K) contribute to the arguments of each gate: (4, N, U)."""
-    found = []
-    for gate, scaling in enumerate(scalings):
-        sums = wrap_int32(exact_product(values, weights[:, :, gate]) + biases[:, gate].astype(np.int64))
-        found.append(np.clip(requantize(sums, *scaling), -32768, 32767))
+    found, dtype = [], DType.of(values.dtype)
+    for gate, (multiplier, shift) in enumerate(scalings):
+        sums = exact_product(values, weights[:, :, gate]) + biases[:, gate].astype(np.int64)
+        # The multipliers of int16 have been reduced to 15 bits already.
+        whole = multiplier << 16 if dtype is DType.INT16 else multiplier
+        found.append(rescaled_share(sums, (whole, shift), dtype))
     return np.stack(found)
 
 
 def _reference(params: Params, arguments: Arguments) -> None:
-    """arenite_lstm_s8 in numpy."""
+    """arenite_lstm_s8 and arenite_lstm_s16 in numpy."""
     batches, steps, inputs, units = (integer(params, name) for name in ("batches", "steps", "inputs", "units"))
     scalings, time_major = _scalings_of(params), bool(integer(params, "time_major"))
     leading = (steps, batches) if time_major else (batches, steps)
@@ -136,10 +148,9 @@ def _reference(params: Params, arguments: Arguments) -> None:
     if not time_major:
         data, rows = data.swapaxes(0, 1), rows.swapaxes(0, 1)
     new = array(arguments, "weights").reshape(units, inputs, 4), array(arguments, "biases").reshape(units, 4)
-    old = (
-        array(arguments, "recurrent_weights").reshape(units, units, 4),
-        array(arguments, "recurrent_biases").reshape(units, 4),
-    )
+    biases = arguments.get("recurrent_biases")
+    biases = np.zeros((units, 4), np.int32) if biases is None else biases.reshape(units, 4)
+    old = array(arguments, "recurrent_weights").reshape(units, units, 4), biases
     last = array(arguments, "output_state").reshape(batches, units)
     cell = array(arguments, "cell_state").reshape(batches, units)
     for step in range(steps):
@@ -148,21 +159,13 @@ def _reference(params: Params, arguments: Arguments) -> None:
         gates = [tanh_16(total[g]) if g == 2 else sigmoid_16(total[g]) for g in _GATES]
         cell[...] = stored_cell(scalings, gates, cell)
         scaled = requantize(gates[3] * tanh_16(cell, scalings.cell_bits), *scalings.output)
-        last[...] = np.clip(scaled + integer(params, "output_zero_point"), -128, 127)
+        last[...] = np.clip(scaled + integer(params, "output_zero_point"), *DType.of(last.dtype).limits)
         rows[step] = last
 
 
-KERNELS: tuple[Kernel, ...] = (
-    Kernel(
-        op="unidirectional_sequence_lstm",
-        variant="units",
-        info=LSTM_S8,
-        constraints=(
-            Constraint("the input is int8", _is_int8),
-            Constraint("weights and biases are constant", _constant_weights),
-        ),
-        prepare=_prepare,
-        cost=_cost,
-        reference=_reference,
-    ),
-)
+def _kernel(variant: str, dtype: DType, info: KernelInfo) -> Kernel:
+    constraints = (takes(dtype), Constraint("weights and biases are constant", _constant_weights))
+    return Kernel("unidirectional_sequence_lstm", variant, info, constraints, _prepare, _cost, _reference)
+
+
+KERNELS: tuple[Kernel, ...] = (_kernel("units", DType.INT8, LSTM_S8), _kernel("int16", DType.INT16, LSTM_S16))

@@ -73,13 +73,19 @@ class TablesS16:
     wide: bool
 
 
+def reduced_multipliers(multipliers: Numbers) -> Numbers:
+    """Q31 multipliers as those of 15 bits, by which sums of 64 bits are rounded once."""
+    wide = multipliers.astype(np.int64)
+    reduced: Numbers = np.where(wide < _REDUCED_LIMIT, (wide + (1 << 15)) >> 16, 0x7FFF).astype(np.int32)
+    return reduced
+
+
 def tables_s16(call: OpCall, weight: Numbers) -> TablesS16:
     """The constants of a node on int16 with these weights, (outputs, ...)."""
     outputs, once = weight.shape[0], _rounds_once(call)
     multipliers, shifts = quantized_multipliers(call, outputs)
     if once:
-        wide = multipliers.astype(np.int64)
-        multipliers = np.where(wide < _REDUCED_LIMIT, (wide + (1 << 15)) >> 16, 0x7FFF).astype(np.int32)
+        multipliers = reduced_multipliers(multipliers)
     biases = biases_of(call, outputs)
     sums = np.abs(weight.astype(np.int64)).reshape(outputs, -1).sum(axis=1) << 15
     largest = int((sums + np.minimum(np.abs(biases), 2**40)).max())

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite._base.dtypes import DType
-from arenite._base.fixedpoint import Int64Array, quantize_multiplier, requantize, wrap_int32
+from arenite._base.fixedpoint import Int64Array, quantize_multiplier, requantize, requantize_int64, wrap_int32
 from arenite.ir.attrs import Activation, Attrs
 from arenite.ir.graph import Array
 from arenite.ir.opdef import Constraint, Cost, NotApplicable, OpCall, OpDef, Operand, Trait
@@ -56,6 +56,9 @@ class LstmAttrs(Attrs):
     cell_clip: float = 0.0
     proj_clip: float = 0.0
     time_major: bool = False
+
+
+_STORED = (DType.INT8, DType.INT16)
 
 
 @dataclass(frozen=True)
@@ -178,10 +181,15 @@ def _shapes(call: OpCall) -> bool | str:
 
 
 def _dtypes(call: OpCall) -> bool | str:
-    small = call.operand(INPUT).dtype is DType.INT8
-    wanted = dict.fromkeys(_NEEDED, DType.INT8 if small else DType.FLOAT32)
-    if small:
-        wanted |= {bias_of(gate): DType.INT32 for gate in range(4)} | {CELL_STATE: DType.INT16}
+    data = call.operand(INPUT).dtype
+    wanted = dict.fromkeys(_NEEDED, DType.INT8 if data in _STORED else DType.FLOAT32)
+    if data in _STORED:
+        bias = DType.INT32 if data is DType.INT8 else DType.INT64
+        wanted |= {bias_of(gate): bias for gate in range(4)} | {
+            INPUT: data,
+            OUTPUT_STATE: data,
+            CELL_STATE: DType.INT16,
+        }
     for index, dtype in wanted.items():
         if call.operand(index).dtype is not dtype:
             return f"{_OPERANDS[index]} is {call.operand(index).dtype}, not {dtype}"
@@ -189,10 +197,12 @@ def _dtypes(call: OpCall) -> bool | str:
 
 
 def _quantizations(call: OpCall) -> bool | str:
-    if call.operand(INPUT).dtype is not DType.INT8:
+    if call.operand(INPUT).dtype not in _STORED:
         return True
-    symmetric = (*range(1, 9), CELL_STATE)
-    for index in (INPUT, *symmetric, OUTPUT_STATE):
+    symmetric: tuple[int, ...] = (*range(1, 9), CELL_STATE)
+    if call.operand(INPUT).dtype is DType.INT16:
+        symmetric = (INPUT, *symmetric, OUTPUT_STATE)
+    for index in dict.fromkeys((INPUT, *symmetric, OUTPUT_STATE)):
         q = call.operand(index).quantization
         if q is None or not q.is_per_tensor:
             return f"{_OPERANDS[index]} has {'none' if q is None else 'one per channel'}"
@@ -202,17 +212,19 @@ def _quantizations(call: OpCall) -> bool | str:
 
 
 def _cell_scale(call: OpCall) -> bool | str:
-    if call.operand(INPUT).dtype is not DType.INT8:
+    if call.operand(INPUT).dtype not in _STORED:
         return True
     scale = per_tensor(call.operand(CELL_STATE), "the cell state").scale
     return (2.0**-15 <= scale <= 2.0**-1 and scale == 2.0 ** _log2(scale)) or f"found {scale}"
 
 
 def _small_multipliers(call: OpCall) -> bool | str:
-    if call.operand(INPUT).dtype is not DType.INT8:
+    if call.operand(INPUT).dtype not in _STORED:
         return True
     scalings = lstm_scalings(call)
     largest = max(s for _, s in (*scalings.inputs, *scalings.recurrent, scalings.update, scalings.output))
+    if call.operand(INPUT).dtype is DType.INT16 and max(s for _, s in (*scalings.inputs, *scalings.recurrent)) > 7:
+        return "int16 sums are scaled by 2**7 or more"
     return largest < 30 or f"found a shift by {largest}"
 
 
@@ -249,26 +261,35 @@ def _gate(arguments: Int64Array, gate: int) -> Int64Array:
     return tanh_16(arguments) if GATES[gate] == "cell" else sigmoid_16(arguments)
 
 
+def rescaled_share(sums: Int64Array, scaling: Scaling, dtype: DType) -> Int64Array:
+    """What sums with biases contribute to a gate's argument: those of int16 data are of 64 bits, and rounded once."""
+    if dtype is DType.INT16:
+        multiplier, shift = (np.array([number]) for number in scaling)
+        return _clip16(wrap_int32(requantize_int64(sums, multiplier, shift)))
+    return _clip16(requantize(wrap_int32(sums), *scaling))
+
+
 def _evaluate_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    """TFLM's LstmStep with int8 activations and weights, and an int16 cell."""
+    """TFLM's LstmStep with int8 or int16 activations, int8 weights, and an int16 cell."""
+    dtype = call.operand(INPUT).dtype
     scalings = lstm_scalings(call)
     zero_point = per_tensor(call.operand(INPUT), "the input").zero_point
     last_zero = per_tensor(call.operand(OUTPUT_STATE), "the output state").zero_point
     last, cell = _given(operands, OUTPUT_STATE), _given(operands, CELL_STATE)
     steps = by_steps(call, _given(operands, INPUT).astype(np.int16) - np.int16(zero_point))
-    results = np.zeros((*steps.shape[:2], cell.shape[1]), np.int8)
+    results = np.zeros((*steps.shape[:2], cell.shape[1]), dtype.numpy)
     for step, data in enumerate(steps):
         centred = last.astype(np.int16) - np.int16(last_zero)
         gates = []
         for g in range(4):
             new = exact_product(data, _given(operands, input_weights(g)).astype(np.int16))
-            new = wrap_int32(new + _given(operands, bias_of(g)).astype(np.int64))
+            new = new + _given(operands, bias_of(g)).astype(np.int64)
             old = exact_product(centred, _given(operands, recurrent_weights(g)).astype(np.int16))
-            arguments = _clip16(requantize(new, *scalings.inputs[g])) + _clip16(requantize(old, *scalings.recurrent[g]))
-            gates.append(_gate(_clip16(arguments), g))
+            share = rescaled_share(new, scalings.inputs[g], dtype)
+            gates.append(_gate(_clip16(share + rescaled_share(old, scalings.recurrent[g], dtype)), g))
         cell[...] = stored_cell(scalings, gates, cell)
         given = requantize(gates[3] * tanh_16(cell, scalings.cell_bits), *scalings.output) + last_zero
-        last[...] = np.clip(given, -128, 127)
+        last[...] = np.clip(given, *dtype.limits)
         results[step] = last
     return (np.ascontiguousarray(by_steps(call, results)),)
 
@@ -321,13 +342,16 @@ OPS: tuple[OpDef, ...] = (
             ),
             Constraint("weights, biases and states have the shapes of the gates", _shapes),
             Constraint(
-                "all is float32; or input, weights, output state and result are int8, biases int32, and the cell state "
-                "int16",
+                "all is float32; or weights are int8, and input, output state and result int8, biases int32, or int16 "
+                "and int64; and the cell state is int16",
                 _dtypes,
             ),
-            Constraint("quantized tensors have one scale; weights and the cell state zero point 0", _quantizations),
+            Constraint(
+                "quantized tensors have one scale; weights, the cell state and all that is int16 zero point 0",
+                _quantizations,
+            ),
             Constraint("the scale of the cell state is a power of two from 2**-15 to 2**-1", _cell_scale),
-            Constraint("real multipliers are below 2**30", _small_multipliers),
+            Constraint("real multipliers are below 2**30, of sums of int16 below 2**7", _small_multipliers),
             Constraint("the activation is tanh, and cell_clip is not negative", _tanh_only),
         ),
         state=(OUTPUT_STATE, CELL_STATE),
