@@ -54,6 +54,31 @@ def test_precondition_rounding_is_the_same() -> None:
     assert verdicts(LegalizeUint8(), graph, REGISTRY) == {"pool": ["missed own-rounding"]}
 
 
+@pytest.mark.parametrize("op", ["relu", "tanh"])
+def test_a_table_of_bytes_serves_uint8_too(op: str) -> None:
+    builder = GraphBuilder()
+    graph = builder.output(builder.node(op, [builder.input("x", TYPE)], [TYPE], name="y").result)
+    assert verdicts(LegalizeUint8(), graph, REGISTRY) == {"y": ["missed bytes-alone"]}
+
+
+def test_truth_values_stay_as_they_are() -> None:
+    builder = GraphBuilder()
+    a, b = builder.input("a", TYPE), builder.input("b", TYPE)
+    truth = TensorType(DType.BOOL, TYPE.shape)
+    graph = builder.output(builder.node("less", [a, b], [truth], name="y").result)
+    assert verdicts(LegalizeUint8(), graph, REGISTRY) == {"y": ["passed legalized"]}
+    assert ops(graph) == ["quantize", "quantize", "less"]
+    assert graph.outputs[0].name == "y"
+
+
+def test_truth_values_alone_are_no_candidate() -> None:
+    builder = GraphBuilder()
+    truth = TensorType(DType.BOOL, (3,))
+    x = builder.input("x", truth)
+    graph = builder.output(builder.node("logical_and", [x, x], [truth], name="y").result)
+    assert verdicts(LegalizeUint8(), graph, REGISTRY) == {}
+
+
 def test_int8_is_no_candidate() -> None:
     builder = GraphBuilder()
     type_ = TensorType(DType.INT8, (1, 3), Quantization.per_tensor(0.5, 9))
