@@ -18,6 +18,7 @@ from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph
 from arenite.ir.model import Model
 from arenite.ir.types import TensorType
+from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.ops.reduce import ReduceAttrs
 from arenite.passes.base import Pass, Work
 from arenite.passes.cse import CommonSubexpressions
@@ -151,6 +152,60 @@ def test_a_pass_that_raises_the_peak_is_left_out(far_apart: bool) -> None:
     merged = any(row.name == CommonSubexpressions.name and row.changed for row in result.rows)
     assert merged == (not far_apart)
     assert any("'cse' was left out" in note for note in result.notes) == far_apart
+
+
+def _with_spare(unused_nbytes: int, *, twice: bool) -> bytes:
+    """Two layers with equal weights, in one buffer or two; a tensor and a buffer that nothing uses."""
+    import flatbuffers
+    from ai_edge_litert import schema_py_generated as schema
+
+    b = GraphBuilder()
+    x = b.input("x", TensorType(DType.FLOAT32, (1, 64)))
+    weights = np.random.default_rng(1).standard_normal((1, 64)).astype(np.float32)
+    half = b.node("mul", [x, b.constant("w0", weights)], [x.type], ArithmeticAttrs()).result
+    graph = b.output(b.node("add", [half, b.constant("w1", weights)], [x.type], ArithmeticAttrs()).result)
+    model = schema.ModelT.InitFromPackedBuf(export_model(Model("m", graph)), 0)
+
+    def buffer(data: Any) -> int:
+        model.buffers.append(schema.BufferT(data=data))
+        return len(model.buffers) - 1
+
+    (tensors,) = (subgraph.tensors for subgraph in model.subgraphs)
+    for tensor in tensors:
+        if twice and tensor.name == b"w1":
+            tensor.buffer = buffer(weights.view(np.uint8).reshape(-1))
+    if unused_nbytes:
+        data = np.arange(unused_nbytes, dtype=np.uint32).astype(np.uint8)
+        tensors.append(schema.TensorT(name=b"unused", shape=[unused_nbytes], type=9, buffer=buffer(data)))
+        buffer(data[::-1].copy())
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+@pytest.mark.wheel
+@pytest.mark.parametrize(("unused_nbytes", "twice"), [(3000, True), (3000, False), (0, True), (4, False), (0, False)])
+def test_constants_that_nothing_uses_or_that_are_there_twice_go(
+    unused_nbytes: int, twice: bool, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "m.tflite", tmp_path / "out.tflite"
+    path.write_bytes(_with_spare(unused_nbytes, twice=twice))
+    result, notes = optimize_file(path, out, OptimizeOptions())
+    before, after = path.read_bytes(), out.read_bytes()
+    if unused_nbytes < 10 and not twice:
+        assert after == before
+        assert any("copy, byte for byte" in note for note in notes)
+        return
+    least = 2 * unused_nbytes + 256 * twice
+    assert len(before) - len(after) >= least
+    assert (result.before.file_nbytes, result.after.file_nbytes) == (len(before), len(after))
+    assert any("constants that nothing uses" in note for note in notes)
+    feeds = [[np.linspace(-3, 3, 64, dtype=np.float32).reshape(1, 64)]]
+    (expected,), (found,) = oracle.run_wheel(before, feeds), oracle.run_wheel(after, feeds)
+    np.testing.assert_array_equal(found[0], expected[0])
+    # What was written so once has nothing to do.
+    optimize_file(out, tmp_path / "again.tflite", OptimizeOptions())
+    assert (tmp_path / "again.tflite").read_bytes() == after
 
 
 def test_a_result_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

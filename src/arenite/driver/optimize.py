@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arenite._base.errors import DataError, UsageError
+from arenite._base.errors import DataError, ModelError, UsageError
 from arenite.driver.load import load_model
 from arenite.driver.optimize_result import OptimizeOptions, OptimizeResult
 from arenite.driver.output import read_file, written_whole
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Tell = Callable[[str], None]
 """Is told what is being done now."""
+
+_LEAST_SPARE = 100
+"""One part in so many of a file: less is not worth another file than the one that was tested."""
 
 
 def optimize_file(
@@ -108,9 +111,26 @@ def _optimize_tflite(model: Model, options: OptimizeOptions, path: Path, out: Pa
 
     original = read_file(path)
     result = optimize_tflite(model, options, reproducer=out.with_name(out.name + ".reproducer"), step=step)
-    data = export_model(result.model) if result.changed else original
+    data = export_model(result.model) if result.changed else _without_spare(result.model, original)
     with written_whole(out) as temporary:
         temporary.write_bytes(data)
-    if not result.changed:
+    if data is original:
         result = replace(result, notes=(*result.notes, f"nothing to do: {out} is a copy, byte for byte"))
+    elif not result.changed:
+        text = (
+            f"the graph is the same; {len(original) - len(data):,} bytes went with constants that nothing uses or that"
+        )
+        result = replace(result, notes=(*result.notes, f"{text} were there twice"))
     return with_file_sizes(result, len(original), len(data))
+
+
+def _without_spare(model: Model, original: bytes) -> bytes:
+    """The file written anew, when constants that are unused or there twice are a hundredth of it; else as it is."""
+    from arenite.formats.tflite import export_model, stored_nbytes  # noqa: PLC0415 - heavy
+
+    try:
+        data = export_model(model)
+        spare = stored_nbytes(original) - stored_nbytes(data)
+    except (ModelError, ValueError):
+        return original
+    return data if len(data) < len(original) and spare * _LEAST_SPARE >= len(original) else original

@@ -67,7 +67,7 @@ def optimize_tflite(
     )
 
 
-_SAME = "nothing was changed"
+_SAME = "the graph is the same"
 
 
 def _checked(result: PipelineResult, inputs: int) -> Comparison:

@@ -3,5 +3,6 @@
 from arenite.formats.tflite.details import TfliteDetails, stored_names
 from arenite.formats.tflite.exporter import export_model
 from arenite.formats.tflite.importer import import_model
+from arenite.formats.tflite.stored import stored_nbytes
 
-__all__ = ["TfliteDetails", "export_model", "import_model", "stored_names"]
+__all__ = ["TfliteDetails", "export_model", "import_model", "stored_names", "stored_nbytes"]
