@@ -61,7 +61,7 @@ _QUADS = (
     *OUTPUT_RANGE,
     *fields("narrow", "once", "wide"),
 )
-_QUAD_HEADERS = ("arenite_fixedpoint.h", "arenite_port.h", "arenite_quads.h")
+_QUAD_HEADERS = ("arenite_bytes.h", "arenite_fixedpoint.h", "arenite_port.h", "arenite_quads.h")
 
 QUADS_S16 = KernelInfo(
     symbol="arenite_quads_s16",

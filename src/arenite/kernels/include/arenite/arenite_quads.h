@@ -4,6 +4,7 @@
 #ifndef ARENITE_QUADS_H
 #define ARENITE_QUADS_H
 
+#include "arenite_bytes.h"
 #include "arenite_port.h"
 
 typedef struct {
@@ -42,28 +43,6 @@ typedef struct {
     int32_t row_step;
 } arenite_quads_pixel;
 
-ARENITE_INLINE uint8_t *arenite_quads_fill(uint8_t *to, uint8_t value, int32_t nbytes) {
-    ARENITE_AS_WRITTEN
-    for (; nbytes > 0; --nbytes) {
-        *to++ = value;
-    }
-    return to;
-}
-
-ARENITE_INLINE uint8_t *arenite_quads_copy(uint8_t *to, const uint8_t *from, int32_t nbytes) {
-    ARENITE_AS_WRITTEN
-    for (; nbytes >= 4; nbytes -= 4) {
-        ARENITE_COPY_4(to, from);
-        to += 4;
-        from += 4;
-    }
-    ARENITE_AS_WRITTEN
-    for (; nbytes > 0; --nbytes) {
-        *to++ = *from++;
-    }
-    return to;
-}
-
 /* The inputs of the window whose first tap is at (top, left), [filter_height][filter_width][channels], of
  * elements of `nbytes` each. Runs of taps that lie side by side are copied at once. */
 ARENITE_SHARED void arenite_quads_gather(const arenite_quads_params *params, const uint8_t *image,
@@ -81,11 +60,10 @@ ARENITE_SHARED void arenite_quads_gather(const arenite_quads_params *params, con
             if (!inside || first >= last) {
                 first = last = taps;
             }
-            patch = arenite_quads_fill(patch, outside, first * cell);
+            patch = arenite_fill(patch, outside, first * cell);
             if (first < last) {
-                patch =
-                    arenite_quads_copy(patch, image + (y * width + x + first) * cell, (last - first) * cell);
-                patch = arenite_quads_fill(patch, outside, (taps - last) * cell);
+                patch = arenite_copy(patch, image + (y * width + x + first) * cell, (last - first) * cell);
+                patch = arenite_fill(patch, outside, (taps - last) * cell);
             }
         }
     }
