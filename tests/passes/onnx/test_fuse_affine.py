@@ -310,6 +310,8 @@ def test_shared_weights_are_copied_only_where_they_change() -> None:
     o = Outcome(n.model(y, z), SPEC)
     assert o.ops == ["Conv", "Conv"]
     assert o.weights_nbytes == 4 * (2 * 4 * 27 + 4)
+    # Whoever still reads the weights as they were reads them under their name.
+    assert [node.input[1] == "w" for node in o.model.graph.node] == [False, True]
 
 
 def test_shared_weights_that_are_large_stay() -> None:
