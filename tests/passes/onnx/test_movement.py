@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from arenite._base.remarks import RemarkKind
+from arenite.formats.onnx import export_model
 from arenite.ir.graph import Array
+from arenite.ops.onnx.engine import whole_model
 from arenite.passes.onnx.rules import attrs_of
 from passes.onnx.optimizing import Outcome, model_of, optimized, reals
 
@@ -269,3 +271,29 @@ class TestTransposeBetweenViews:
     def test_one_that_is_read_elsewhere(self) -> None:
         body = "a = Unsqueeze (x, i3)  b = Transpose <perm: ints = [2, 0, 1, 3]> (a)  y = Squeeze (b, i3)  z = Exp (b)"
         assert outcome(body, "float[A, B, C] y, float[A, B, C, D] z").ops.count("Transpose") == 1
+
+
+@pytest.mark.parametrize("end", [2**31 - 1, 2**63 - 1])
+def test_backwards_to_the_largest_integer_is_left_to_the_runtime(end: int) -> None:
+    # Nothing, as the standard has it; all three for onnxruntime: so nothing may be built on either.
+    text = """g (float[2, 3, 4] x) => (int64[3] s, float[A, B, C] y) {
+        a = Slice (x, m1, end, i1, m1)
+        s = Shape (a)
+        b = Slice (a, i0, i1, i1)
+        y = Exp (b)
+    }"""
+    used = {name: CONSTANTS[name] for name in ("m1", "i0", "i1")} | {"end": np.array([end], np.int64)}
+    model = model_of(text, constants=used, opset=18)
+    before = whole_model(export_model(model))({"x": reals(2, 3, 4)})
+    found = optimized(model)
+    assert found.ops == ["Slice", "Shape", "Slice", "Exp"]
+    after = whole_model(export_model(found.model))({"x": reals(2, 3, 4)})
+    assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
+    assert before[0].tolist() == [2, 3, 4]
+
+
+def test_backwards_to_the_smallest_integer_is_everything() -> None:
+    body = "a = Slice (x, m1, low, i1, m1)  b = Slice (a, m1, low, i1, m1)  y = Exp (b)"
+    text = f"g (float[2, 3, 4] x) => (float[A, B, C] y) {{ {body} }}"
+    used = {name: CONSTANTS[name] for name in ("m1", "i1")} | {"low": np.array([-(2**63)], np.int64)}
+    assert optimized(model_of(text, constants=used, opset=18), {"x": reals(2, 3, 4)}).ops == ["Exp"]

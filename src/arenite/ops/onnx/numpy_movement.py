@@ -258,14 +258,20 @@ def _scatter_nd(call: Invocation, operands: Sequence[Array | None]) -> Array:
     return result
 
 
+_LARGEST = (2**31 - 1, 2**63 - 1)
+
+
 def slice_bounds(start: int, end: int, step: int, dim: int) -> slice:
     """The slice of a dimension that ONNX's start, end and step mean: negative ones count from its end, all are clamped.
 
     Raises:
-        OpError: the step is 0.
+        OpError: the step is 0; or it is negative and the end is the largest integer, which is nothing for the standard
+            (counted from the front, it lies behind the start), and all up to the first element for onnxruntime.
     """
     if step == 0:
         raise OpError("a step is 0")
+    if step < 0 and end in _LARGEST:
+        raise OpError(f"backwards to {end} is nothing for some runtimes, and everything for others; give {-(2**63)}")
     start, end = _from_end(start, dim), _from_end(end, dim)
     if step > 0:
         return slice(min(max(start, 0), dim), min(max(end, 0), dim), step)
