@@ -160,8 +160,17 @@ ARENITE_INLINE arenite_planes_inside arenite_planes_clear(const arenite_planes_p
         const int32_t arenite_zero = (params)->input_zero_point;                                             \
         int16_t *arenite_to = (plane) + (inside).first;                                                      \
         for (int32_t arenite_rows = (inside).rows; arenite_rows > 0; --arenite_rows) {                       \
+            int32_t arenite_left = (inside).columns;                                                         \
             ARENITE_AS_WRITTEN                                                                               \
-            for (int32_t arenite_left = (inside).columns; arenite_left > 0; --arenite_left) {                \
+            for (; arenite_left >= 2; arenite_left -= 2) {                                                   \
+                const int32_t arenite_first = *(source), arenite_second = (source)[arenite_channels];        \
+                arenite_to[0] = (int16_t)(arenite_first - arenite_zero);                                     \
+                arenite_to[1] = (int16_t)(arenite_second - arenite_zero);                                    \
+                arenite_to += 2;                                                                             \
+                source += 2 * arenite_channels;                                                              \
+                ARENITE_OPAQUE(source);                                                                      \
+            }                                                                                                \
+            if (arenite_left > 0) {                                                                          \
                 *arenite_to++ = (int16_t)(*(source) - arenite_zero);                                         \
                 source += arenite_channels;                                                                  \
             }                                                                                                \

@@ -70,8 +70,18 @@ ARENITE_INLINE void arenite_quads_s16_core(const arenite_quads_s16_params *param
                 uint32_t sums[4] = {(uint32_t)biases[o], (uint32_t)biases[o + 1], (uint32_t)biases[o + 2],
                                     (uint32_t)biases[o + 3]};
                 arenite_quads_s16_narrow(&pixel, w, sums);
-                for (int32_t i = o; i < o + given; ++i) {
-                    *output++ = arenite_store_s32(sums[i - o], multipliers[i], shifts[i], once, low, high);
+                *output++ = arenite_store_s32(sums[0], multipliers[o], shifts[o], once, low, high);
+                if (given > 1) {
+                    *output++ =
+                        arenite_store_s32(sums[1], multipliers[o + 1], shifts[o + 1], once, low, high);
+                }
+                if (given > 2) {
+                    *output++ =
+                        arenite_store_s32(sums[2], multipliers[o + 2], shifts[o + 2], once, low, high);
+                }
+                if (given > 3) {
+                    *output++ =
+                        arenite_store_s32(sums[3], multipliers[o + 3], shifts[o + 3], once, low, high);
                 }
             }
         }

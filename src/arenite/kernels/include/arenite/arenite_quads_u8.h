@@ -52,9 +52,16 @@ ARENITE_INLINE void arenite_quads_u8_core(const arenite_quads_u8_params *params,
                 ARENITE_QUAD_RUN(pixel.length);
                 row += pixel.row_step;
             } while (--rows > 0);
-            const uint32_t sums[4] = {s0, s1, s2, s3};
-            for (int32_t i = 0; i < 4 && o + i < outputs; ++i) {
-                *output++ = arenite_store_u8(sums[i], multiplier, shift, zero_point, narrow, low, high);
+            const int32_t left = outputs - o;
+            *output++ = arenite_store_u8(s0, multiplier, shift, zero_point, narrow, low, high);
+            if (left > 1) {
+                *output++ = arenite_store_u8(s1, multiplier, shift, zero_point, narrow, low, high);
+            }
+            if (left > 2) {
+                *output++ = arenite_store_u8(s2, multiplier, shift, zero_point, narrow, low, high);
+            }
+            if (left > 3) {
+                *output++ = arenite_store_u8(s3, multiplier, shift, zero_point, narrow, low, high);
             }
         }
     })
