@@ -236,17 +236,22 @@ def test_helpers_round_and_saturate_as_the_quantize_operator(tmp_path: Path) -> 
 
 
 @pytest.mark.gcc
-def test_the_selftest_notices_a_wrong_weight(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "constant", ["layer_00_weights", "layer_01_biases", "layer_06_multipliers", "layer_07_weights"]
+)
+def test_the_selftest_notices_the_least_wrong_in_any_constant(tmp_path: Path, constant: str) -> None:
+    """Where no output shows it, too."""
     folder = write(files_of("cmake"), tmp_path)
     (folder / "app.c").write_text(APP.replace("return (int)digits_selftest()", "return digits_selftest() != 0"))
     text = (folder / "digits_data.c").read_text()
-    match = re.search(r"weights\w*\[\d+\] = {\n(-?\d+)", text)
-    assert match is not None
-    wrong = text[: match.start(1)] + str(int(match[1]) ^ 0x40) + text[match.end(1) :]
-    (folder / "digits_data.c").write_text(wrong)
     sources = [str(path) for path in folder.glob("*.c") if path.name != "digits_kept.c"]
-    run("gcc", "-std=c99", "-O1", f"-I{folder}", *sources, "-o", "app", cwd=folder)
-    assert subprocess.run([folder / "app"], capture_output=True, timeout=20, check=False).returncode == 1
+    match = re.search(rf"{constant}\[\d+\] = {{\n(-?\d+)", text)
+    assert match is not None
+    wrong = text[: match.start(1)] + str(int(match[1]) ^ 1) + text[match.end(1) :]
+    for data, status in ((text, 0), (wrong, 1)):
+        (folder / "digits_data.c").write_text(data)
+        run("gcc", "-std=c99", "-O1", f"-I{folder}", *sources, "-o", "app", cwd=folder)
+        assert subprocess.run([folder / "app"], capture_output=True, timeout=20, check=False).returncode == status
 
 
 def test_kept_kernels_are_those_of_the_ops_and_their_names_are_checked() -> None:

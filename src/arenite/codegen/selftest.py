@@ -1,5 +1,9 @@
-"""<name>_selftest.c and .h: made-up inputs, and the outputs that they must give."""
+"""<name>_selftest.c and .h: made-up inputs, the outputs that they must give, and a checksum of the constants.
 
+Outputs alone do not tell: where a network is sure of its answer, a wrong weight changes none of them.
+"""
+
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +15,7 @@ from arenite.codegen.comments import block_comment
 from arenite.codegen.header import port_ctype
 from arenite.codegen.literals import array_lines
 from arenite.codegen.names import Names
-from arenite.lower.program import Port, Program
+from arenite.lower.program import Constant, Port, Program
 
 SELFTEST_HEADER = "arenite_selftest.h"
 SEED = 2463534242
@@ -90,9 +94,10 @@ def render_selftest_header(program: Program, vector: Vector) -> str:
         *block_comment(
             [
                 f"Runs the network on made-up inputs ({len(vector.outputs)} invocations) and returns how many elements "
-                "of its outputs are wrong: 0 when compiler, memory and weights are all right. Inputs and state are "
-                f"overwritten. Unless it is called it takes no flash; if so, {vector.nbytes} bytes of expected "
-                "outputs and a little code (trim.json)."
+                "of its outputs are wrong, and one more when weights or tables are not what was compiled: 0 when "
+                "compiler, memory and weights are all right. Inputs and state are overwritten. Unless it is called it "
+                f"takes no flash; if so, {vector.nbytes} bytes of expected outputs, a list of the constants and a "
+                "little code (trim.json)."
             ]
         ),
         f"int32_t {names.selftest}(void);",
@@ -116,12 +121,22 @@ def render_selftest_source(program: Program, vector: Vector) -> str:
         f'#include "{SELFTEST_HEADER}"',
         f'#include "{names.header}"',
     ]
+    constants = [constant for constant in program.constants if _has_known_bytes(constant)]
+    if constants:
+        lines.append(f'#include "{names.data_header}"')
+        lines += ["", f"static const arenite_selftest_constant {names.selftest}_constants[{len(constants)}] = {{"]
+        lines += [f"    {{{names.constant(each.name)}, {each.data.nbytes}}}," for each in constants]
+        lines += ["};"]
     for index, port in enumerate(program.outputs):
         data = np.concatenate([outputs[index].reshape(-1) for outputs in vector.outputs])
         ctype = port_ctype(port)
         lines += ["", f"static const {ctype} {names.expected(index)}[{max(1, data.size)}] = {{"]
         lines += [*array_lines(data, ctype), "};"]
-    lines += ["", f"int32_t {names.selftest}(void) {{", *_body(program, len(vector.outputs), names), "}"]
+    lines += ["", f"int32_t {names.selftest}(void) {{", *_body(program, len(vector.outputs), names)]
+    if constants:
+        crc = f"arenite_selftest_crc({names.selftest}_constants, {len(constants)})"
+        lines.append(f"    wrong += {crc} != 0x{_checksum(constants):08x}u;")
+    lines += ["    return wrong;", "}"]
     return "\n".join(lines) + "\n"
 
 
@@ -144,4 +159,17 @@ def _body(program: Program, invocations: int, names: Names) -> Iterator[str]:
             yield f"    wrong += arenite_selftest_{wrong}({names.port('output', index)}(), {expected}, {nelem}{width});"
     yield f"    {names.reset}();"
     yield "    (void)seed;"
-    yield "    return wrong;"
+
+
+def _has_known_bytes(constant: Constant) -> bool:
+    """There are several bit patterns of "not a number", and a C literal names none of them."""
+    return bool(constant.data.size) and not (constant.data.dtype.kind == "f" and np.isnan(constant.data).any())
+
+
+def _checksum(constants: Sequence[Constant]) -> int:
+    """CRC-32 of their bytes as a little-endian board stores them."""
+    crc = 0
+    for constant in constants:
+        data = np.ascontiguousarray(constant.data)
+        crc = zlib.crc32(data.astype(data.dtype.newbyteorder("<"), copy=False).tobytes(), crc)
+    return crc

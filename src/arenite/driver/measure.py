@@ -172,7 +172,8 @@ def _check_selftest(build: Build, engine: "SimulatorEngine") -> None:
     wrong = engine.call(build.names.selftest)
     if wrong and not any(value.type.dtype.is_float for value in build.graph.values()):
         raise SelfCheckError(
-            f"the firmware for {build.target.name} gives {wrong} output elements that are not those of the model"
+            f"the firmware for {build.target.name} gives {wrong} output elements that are not those of the model, "
+            "or has other constants"
         )
 
 

@@ -50,6 +50,27 @@ ARENITE_INLINE void arenite_selftest_fill_binary(uint32_t *seed, void *to, int32
     }
 }
 
+/* A constant in flash. */
+typedef struct {
+    const void *data;
+    int32_t nbytes;
+} arenite_selftest_constant;
+
+/* CRC-32 (IEEE 802.3) over all of them, one after another. */
+ARENITE_SHARED uint32_t arenite_selftest_crc(const arenite_selftest_constant *constants, int32_t count) {
+    uint32_t crc = 0xFFFFFFFFu;
+    for (int32_t i = 0; i < count; ++i) {
+        const uint8_t *bytes = (const uint8_t *)constants[i].data;
+        for (int32_t k = 0; k < constants[i].nbytes; ++k) {
+            crc ^= bytes[k];
+            for (int32_t bit = 0; bit < 8; ++bit) {
+                crc = (crc >> 1) ^ ((crc & 1u) != 0u ? 0xEDB88320u : 0u);
+            }
+        }
+    }
+    return crc ^ 0xFFFFFFFFu;
+}
+
 /* How many elements differ. */
 ARENITE_INLINE int32_t arenite_selftest_wrong(const void *found, const void *expected, int32_t nelem,
                                               int32_t element_nbytes) {
