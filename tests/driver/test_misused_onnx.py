@@ -63,6 +63,23 @@ def test_operators_that_are_not_known_have_any_operands() -> None:
     assert arenite.optimize(model(own, node("Relu", ["v"], ["y"], "last")), check=0).model.graph.outputs
 
 
+@pytest.mark.parametrize("operands", [["n", "", "x"], ["", "c", "x"], ["", "", "x"]])
+def test_a_loop_may_lack_its_count_and_its_condition(operands: list[str]) -> None:
+    info = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [node("Neg", ["v"], ["w"], "step"), node("Not", ["b"], ["more"], "last")],
+        "body",
+        [info("i", 7, []), info("b", 9, []), info("v", 1, [2, 3])],
+        [info("more", 9, []), info("w", 1, [2, 3])],
+    )
+    loop = helper.make_node("Loop", operands, ["y"], name="loop", body=body)
+    inputs = [info("x", 1, [2, 3]), info("n", 7, []), info("c", 9, [])]
+    graph = helper.make_graph([loop], "g", inputs, [info("y", 1, [2, 3])])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    result = arenite.optimize(import_model(proto.SerializeToString(), "m"), check=0)
+    assert [each.op for each in result.model.graph.nodes] == ["onnx.Loop"]
+
+
 def test_bodies_of_functions_are_looked_at_too() -> None:
     body = [node("Relu", ["a"], ["v"], "fine"), node("Transpose", ["v"], ["", "b"], "broken")]
     function = helper.make_function("own", "F", ["a"], ["b"], body, [helper.make_opsetid("", 17)])

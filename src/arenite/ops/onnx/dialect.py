@@ -200,7 +200,8 @@ def _schema_facts(schema: defs.OpSchema) -> _Facts:
     operands = tuple(
         Operand(
             item.name,
-            optional=item.option != option.Single and index >= schema.min_input,
+            # Those of Loop are optional before values that are not, so that a least count says nothing of them.
+            optional=item.option == option.Optional or (item.option == option.Variadic and index >= schema.min_input),
             variadic=item.option == option.Variadic,
         )
         for index, item in enumerate(schema.inputs)
