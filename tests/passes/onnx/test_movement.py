@@ -102,6 +102,31 @@ class TestSplitThatIsSqueezed:
         assert "Split" in optimized(model_of(text, opset=18), feed).ops
 
 
+class TestSliceOfSlice:
+    @pytest.mark.parametrize(
+        ("step", "bound", "second"),
+        [("far", "i5", "i2"), ("far", "i5", "far"), ("back", "least", "m1"), ("back", "least", "back")],
+    )
+    def test_steps_whose_product_64_bits_do_not_hold(self, step: str, bound: str, second: str) -> None:
+        forwards = step == "far"
+        bounds = ("i1", bound) if forwards else ("m1", bound)
+        again = ("i0", "big") if second in ("i2", "far") else ("m1", "least")
+        body = f"p = Slice (x, {', '.join(bounds)}, i2, {step}_step)  q = Slice (p, {', '.join(again)}, i2, {second})"
+        body = body.replace(", far)", ", far_step)").replace(", back)", ", back_step)")
+        least, most = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+        steps: dict[str, Array] = {
+            "far_step": np.array([most]),
+            "back_step": np.array([least]),
+            "least": np.array([least]),
+            **CONSTANTS,
+        }
+        used = {
+            name: array for name, array in steps.items() if name in body.replace(",", " ").replace(")", " ").split()
+        }
+        model = model_of(f"g (float[2, 3, 4] x) => (float[A, B, C] q) {{ {body} }}", opset=18, constants=used)
+        assert optimized(model, {"x": reals(2, 3, 4)}).ops == ["Slice"]
+
+
 class TestSlicesThatTakeApart:
     BODY = "p = Slice (x, i0, i1, i1)  q = Slice (x, i1, big, i1)"
     RESULTS = "float[A, B, C] p, float[A, B, C] q"

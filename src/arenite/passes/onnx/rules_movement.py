@@ -99,6 +99,9 @@ def _joined(dim: Expr, first: Cut, second: Cut) -> Cut | None:
             return None
         if not taken:
             return Cut(0, 0, 1)
+        if len(taken) == 1:
+            # The product of both steps may be more than 64 bits hold, and nothing is stepped over.
+            return Cut(taken.start, taken.start + 1, 1)
         end = taken.stop if taken.step > 0 or taken.stop >= 0 else _BEGIN
         return Cut(taken.start, end, taken.step)
     plain = first.step == second.step == 1 and first.start >= 0 and second.start >= 0
