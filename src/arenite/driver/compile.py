@@ -62,7 +62,11 @@ class CompileResult:
             lines.append(f"  code    {flash.code_nbytes:>10,} bytes")
         if report.simulation is not None:
             cycles = report.simulation.cycles_estimate
-            about = "" if cycles is None else f", about {cycles / CLOCK_HZ * 1000:.2f} ms at {CLOCK_HZ // 10**6} MHz"
+            about = (
+                f"; no time: Arm publishes no cycles of {self.build.target.core}"
+                if cycles is None
+                else f", about {cycles / CLOCK_HZ * 1000:.2f} ms at {CLOCK_HZ // 10**6} MHz"
+            )
             lines.append(f"  runs    {report.simulation.instructions:>10,} instructions{about}")
         if self.trim.kept:
             kept = ", ".join(dict.fromkeys(record.op for record in self.trim.kept))
@@ -109,7 +113,7 @@ def compile_loaded(model: Model, options: CompileOptions, step: Step) -> Compile
             note = f"not simulated on {built.target.name}: {built.target.cannot_simulate}"
             if options.simulate == "on":
                 raise ToolError(note)
-    _check_limits(built, measured)
+    note = "; ".join(filter(None, (note, _check_limits(built, measured))))
     step("writing reports")
     bundle = lay_out(built, extras)
     report = make_report(built, measured, tuple(sorted((*bundle, *REPORTS))), version("arenite"))
@@ -132,28 +136,49 @@ def _text(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _check_limits(built: Build, measured: Measurement | None) -> None:
+def _check_limits(built: Build, measured: Measurement | None) -> str:
+    """What the limits could not be held against, as it was not measured; empty when all was.
+
+    Raises:
+        LimitError: what is known is more than a limit.
+    """
     options, target = built.options, built.target
     flash_limit = options.flash_limit_nbytes if options.flash_limit_nbytes is not None else target.limit_nbytes("flash")
     ram_limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")
     constants = sum(constant.data.nbytes for constant in built.program.constants)
-    code = measured.code_nbytes if measured else 0
-    kept = measured.kept_nbytes if measured else 0
-    flash = code + kept + max(constants, measured.rodata_nbytes if measured else 0)
-    stack = measured.run.stack_nbytes if measured and measured.run else 0
-    static = measured.static_nbytes if measured else 0
-    ram = built.program.placement.arena_nbytes + static + stack
-    problems = []
-    if flash_limit is not None and flash > flash_limit:
-        problems.append(
-            f"flash: {flash:,} bytes are needed (code {code:,}, weights and tables {flash - code - kept:,}"
-            f"{f', kept kernels {kept:,}' if kept else ''}), "
-            f"{flash_limit:,} are allowed; try --optimize flash, or a smaller model"
-        )
-    if ram_limit is not None and ram > ram_limit:
-        problems.append(
-            f"RAM: {ram:,} bytes are needed (arena {built.program.placement.arena_nbytes:,}, static {static:,}, "
-            f"stack {stack:,}), {ram_limit:,} are allowed"
-        )
+    weights = max(constants, measured.rodata_nbytes if measured else 0)
+    flash = {
+        "code": measured.code_nbytes if measured else None,
+        "weights and tables": weights,
+        **({"kept kernels": measured.kept_nbytes} if measured and measured.kept_nbytes else {}),
+    }
+    ram = {
+        "arena": built.program.placement.arena_nbytes,
+        "static": measured.static_nbytes if measured else None,
+        "stack": measured.run.stack_nbytes if measured and measured.run else None,
+    }
+    advice = "a smaller model" if flash_limit is not None and weights > flash_limit else "--optimize flash"
+    problems = [*_excess("flash", flash, flash_limit, f"; try {advice}"), *_excess("RAM", ram, ram_limit, "")]
     if problems:
         raise LimitError(problems)
+    left_out = [*_unmeasured("flash", flash, flash_limit), *_unmeasured("RAM", ram, ram_limit)]
+    return "; ".join(left_out)
+
+
+def _excess(memory: str, parts: Mapping[str, int | None], limit: int | None, advice: str) -> list[str]:
+    needed = sum(nbytes or 0 for nbytes in parts.values())
+    if limit is None or needed <= limit:
+        return []
+    listed = ", ".join(
+        f"{part} {'not measured' if nbytes is None else f'{nbytes:,}'}" for part, nbytes in parts.items()
+    )
+    least = "at least " if None in parts.values() else ""
+    return [f"{memory}: {least}{needed:,} bytes are needed ({listed}), {limit:,} are allowed{advice}"]
+
+
+def _unmeasured(memory: str, parts: Mapping[str, int | None], limit: int | None) -> list[str]:
+    missing = [part for part, nbytes in parts.items() if nbytes is None]
+    if limit is None or not missing:
+        return []
+    were = "was" if len(missing) == 1 else "were"
+    return [f"the {memory} limit holds without {' and '.join(missing)}, which {were} not measured"]
