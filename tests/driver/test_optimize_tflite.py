@@ -229,6 +229,8 @@ def test_a_result_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyte
         optimize_file(path, out, OptimizeOptions())
     assert not out.exists()
     assert (tmp_path / "out.tflite.reproducer" / "before.ir").is_file()
+    with np.load(tmp_path / "out.tflite.reproducer" / "inputs.npz") as arrays:
+        assert [array.shape for array in arrays.values()] == [(4,)] * OptimizeOptions().check
 
 
 @pytest.mark.parametrize("option", ["keep_float16", "fold_channels"])

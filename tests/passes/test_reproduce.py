@@ -1,5 +1,6 @@
 """A pass that did wrong leaves a folder that shows it again."""
 
+import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -9,10 +10,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from arenite._base.errors import SelfCheckError
+from arenite._base.errors import DataError, SelfCheckError
 from arenite._base.remarks import Reason
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph
+from arenite.ops import core_registry
 from arenite.passes.base import Pass, Work
 from arenite.passes.instruments import all_checks
 from arenite.passes.pipeline import run_pipeline
@@ -74,8 +76,41 @@ def test_nothing_is_written_when_all_is_well(tmp_path: Path) -> None:
 def test_a_pass_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SelfCheckError):
         run_pipeline(model(), [Rescale(3.0)], REGISTRY, instruments=(*all_checks(), Reproduce(tmp_path)))
-    with pytest.raises(ValueError, match="no pass is called 'rescale'"):
+    with pytest.raises(DataError, match="no pass is called 'rescale'"):
         replay(tmp_path, REGISTRY, all_passes())
+
+
+def test_the_command_names_folders_with_blanks_whole(tmp_path: Path) -> None:
+    folder = tmp_path / "a folder; of mine"
+    with pytest.raises(SelfCheckError) as caught:
+        run_pipeline(model(), [Rescale(3.0)], REGISTRY, instruments=(*all_checks(), Reproduce(folder)))
+    assert shlex.split(caught.value.problems[-1])[-1] == str(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("pass.json", b"{"),
+        ("pass.json", b"[]"),
+        ("pass.json", b'{"name": "fold"}'),
+        ("pass.json", b'{"name": "fold", "options": {"colour": 1}}'),
+        ("pass.json", b"\xff"),
+        ("before.ir", b"\xff"),
+        ("inputs.npz", b"no archive"),
+        ("inputs.npz", b"PK\x03\x04 half of one"),
+    ],
+)
+def test_damaged_folders_are_said_to_be(file: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "before.ir").write_text("graph @g(%x: float32[2]) -> (%y) {\n  %y: float32[2] = relu(%x)\n}\n")
+    (tmp_path / "pass.json").write_text('{"name": "fold", "options": {}}')
+    np.savez(tmp_path / "inputs.npz", **{"0_0": np.ones(2, np.float32)})  # type: ignore[arg-type]
+    replay(tmp_path, core_registry(), all_passes())
+    (tmp_path / file).write_bytes(content)
+    with pytest.raises(DataError, match="is not a whole reproducer"):
+        replay(tmp_path, core_registry(), all_passes())
+    (tmp_path / file).unlink()
+    with pytest.raises(DataError, match="is not a whole reproducer"):
+        replay(tmp_path, core_registry(), all_passes())
 
 
 def test_command_line(tmp_path: Path) -> None:
@@ -88,3 +123,5 @@ def test_command_line(tmp_path: Path) -> None:
     (tmp_path / "before.ir").write_text("graph @g(%x: float32[2]) -> (%y) {}")
     damaged = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (damaged.returncode, damaged.stderr) == (1, "1:30: %y is not defined before it is read\n")
+    none = subprocess.run(command[:-1], capture_output=True, text=True, timeout=60, check=False)
+    assert (none.returncode, none.stderr.count("\n")) == (2, 1)

@@ -14,6 +14,7 @@ from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, Registry, Trait
 from arenite.passes.base import Close, Pass
 from arenite.passes.differential import NOT_COMPARED, Differential
+from arenite.passes.feeds import made_up_feeds
 from arenite.passes.fold import FOLDED
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.pipeline import Instrument, PipelineResult, run_pipeline
@@ -51,7 +52,8 @@ def optimize_tflite(
     if changed:
         if options.check:
             # Running a model takes long: what is thrown away is not compared.
-            checks = (Differential(n_random=options.check, edges=False), Reproduce(reproducer))
+            samples = [feed.arrays for feed in made_up_feeds(original, n_random=options.check, edges=False)]
+            checks = (Differential(samples, n_random=0, edges=False), Reproduce(reproducer, samples))
             graph, result = _run(original, passes, registry, (*checks, Progress(step, len(passes), "checking ")))
         model.graph = graph
         notes += _grown(original, graph, result.remarks)

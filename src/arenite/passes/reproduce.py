@@ -5,13 +5,16 @@ python -m arenite.passes.reproduce FOLDER
 
 import dataclasses
 import json
+import shlex
 import sys
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from arenite._base.errors import AreniteError, SelfCheckError
+from arenite._base.errors import AreniteError, DataError, SelfCheckError, UsageError
 from arenite.interp.inputs import Inputs
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Array, Graph
@@ -57,7 +60,7 @@ class Reproduce(Instrument):
             arrays.update((f"{number}_{i}", named[value.name]) for i, value in enumerate(graph.inputs))
         np.savez(self._folder / "inputs.npz", **arrays)  # type: ignore[arg-type]
         (self._folder / "error.txt").write_text(f"{error}\n", encoding="utf-8", errors="backslashreplace")
-        command = f"python -m arenite.passes.reproduce {self._folder}"
+        command = f"python -m arenite.passes.reproduce {shlex.quote(str(self._folder))}"
         return SelfCheckError([*error.problems, f"to reproduce it: {command}"])
 
 
@@ -71,8 +74,8 @@ def replay(folder: Path, registry: Registry, passes: Sequence[Pass]) -> None:
 
     Raises:
         SelfCheckError: the pass does wrong still.
-        ModelError: the files are damaged.
-        ValueError: no pass has that name, or it has no such option.
+        ModelError: the graph is damaged.
+        DataError: another file is missing or damaged, no pass has that name, or it has no such option.
     """
     graph, spec, samples = _read(folder, registry, passes)
     run_pipeline(graph, [spec], registry, instruments=all_checks(samples))
@@ -88,21 +91,29 @@ def first_fault(folder: Path, registry: Registry, passes: Sequence[Pass]) -> Cul
 
 
 def _read(folder: Path, registry: Registry, passes: Sequence[Pass]) -> tuple[Graph, Pass, list[list[Array]]]:
-    spec = json.loads((folder / "pass.json").read_text(encoding="utf-8"))
-    found = [each for each in passes if each.name == spec["name"]]
+    try:
+        spec = _read_pass(json.loads((folder / "pass.json").read_text(encoding="utf-8")), passes)
+        graph = parse_graph((folder / "before.ir").read_text(encoding="utf-8"), registry)
+        with np.load(folder / "inputs.npz", allow_pickle=False) as arrays:
+            count = len(arrays.files) // max(1, len(graph.inputs))
+            samples = [[arrays[f"{number}_{i}"] for i in range(len(graph.inputs))] for number in range(count)]
+    except (OSError, LookupError, ValueError, TypeError, zipfile.BadZipFile) as error:
+        raise DataError(f"{folder} is not a whole reproducer: {error}") from error
+    return graph, spec, samples
+
+
+def _read_pass(content: Mapping[str, Any], passes: Sequence[Pass]) -> Pass:
+    found = [each for each in passes if each.name == content["name"]]
     if not found:
-        raise ValueError(f"no pass is called '{spec['name']}'")
-    graph = parse_graph((folder / "before.ir").read_text(encoding="utf-8"), registry)
-    with np.load(folder / "inputs.npz", allow_pickle=False) as arrays:
-        count = len(arrays.files) // max(1, len(graph.inputs))
-        samples = [[arrays[f"{number}_{i}"] for i in range(len(graph.inputs))] for number in range(count)]
-    return graph, dataclasses.replace(found[0], **spec["options"]), samples
+        raise ValueError(f"no pass is called '{content['name']}'")
+    return dataclasses.replace(found[0], **content["options"])
 
 
 def main() -> int:
     """Replay the folder that the command line names; when the pass does wrong, say by which change first."""
-    folder, registry = Path(sys.argv[1]), core_registry()
+    registry = core_registry()
     try:
+        folder = _asked_folder(sys.argv[1:])
         replay(folder, registry, all_passes())
     except SelfCheckError as error:
         print(error, file=sys.stderr)
@@ -115,6 +126,12 @@ def main() -> int:
         return error.exit_status
     print("the pass does nothing wrong on this graph")
     return 0
+
+
+def _asked_folder(arguments: Sequence[str]) -> Path:
+    if len(arguments) != 1:
+        raise UsageError("give the folder of one reproducer: python -m arenite.passes.reproduce FOLDER")
+    return Path(arguments[0])
 
 
 if __name__ == "__main__":
