@@ -6,12 +6,15 @@ from arenite._base.dtypes import DType
 from arenite._base.errors import ModelError
 from arenite.ir.graph import Graph, Node
 from arenite.ir.model import Model
-from arenite.ir.opdef import Registry
+from arenite.ir.opdef import OpCall, Registry
 from arenite.ir.verifier import unsupported, verify
 
 LARGEST_NBYTES = 2**26
 """The largest tensor that is run or compiled: more than the boards have that this is for. What stands behind it in a
 damaged file is no model, and would take this computer's memory and time."""
+
+LARGEST_WORK = 2**38
+"""Of one invocation, in multiply-accumulates and other operations: hours on the fastest of those boards."""
 
 _MAX_NAMED = 5
 _SMALL = (DType.INT4, DType.INT8, DType.UINT8)
@@ -64,6 +67,8 @@ def _problems(graph: Graph, registry: Registry, explained: Sequence[Node], kinds
     told = tuple(f"node '{node.name}' ({node.op})" for node in explained)
     misfits = [problem for problem in misfits if not problem.startswith(told)]
     found += [*misfits, _unquantized_problem(graph, misfits), size_problem(graph)]
+    if not any(found):
+        found.append(work_problem(graph, registry))
     return [problem for problem in found if problem]
 
 
@@ -126,6 +131,31 @@ def size_problem(graph: Graph) -> str | None:
         f"tensors of more than {LARGEST_NBYTES:,} bytes are neither run nor compiled, no microcontroller has the "
         f"memory: {listed}{more}; give the model a smaller input"
     )
+
+
+def work_problem(graph: Graph, registry: Registry) -> str | None:
+    """One sentence on the nodes that take the most work, when all take too much; None when they do not.
+
+    The graph has no other problems: shapes are as the ops say.
+    """
+    work = [(node, _work(node, registry)) for node in graph.nodes]
+    total = sum(operations for _, operations in work)
+    if total <= LARGEST_WORK:
+        return None
+    most = sorted(work, key=lambda pair: -pair[1])[:_MAX_NAMED]
+    listed = ", ".join(f"'{node.name}' {operations:,}" for node, operations in most if operations)
+    return (
+        f"one invocation takes {total:,} operations, more than the {LARGEST_WORK:,} that are run or compiled; most are "
+        f"in {listed}; give the model a smaller input"
+    )
+
+
+def _work(node: Node, registry: Registry) -> int:
+    cost = registry[node.op].cost
+    if not callable(cost) or not all(value.type.is_static for value in (*node.present_operands, *node.results)):
+        return 0
+    found = cost(OpCall.of(node))
+    return found.macs + found.ops
 
 
 def _is_hybrid(node: Node) -> bool:

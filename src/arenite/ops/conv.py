@@ -1,6 +1,6 @@
 """Convolutions over NHWC activations: conv2d (OHWI filter) and depthwise_conv2d (1HWO filter)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,6 +30,11 @@ from arenite.ops.weighted import (
     without_idle_activation,
 )
 from arenite.ops.windows import Window, along, spelled, window
+
+_BLOCK_NELEM = 1 << 23
+"""Inputs of patches at a time: at most 64 MB as float64."""
+_MANY_TAPS = 4096
+"""A depthwise filter of more is not walked through tap by tap, unless there are as many pixels."""
 
 
 @dataclass(frozen=True)
@@ -149,43 +154,104 @@ def _grouped(seen: Numbers, weight: Numbers, group: int) -> tuple[Numbers, Numbe
     return rows.reshape(-1, weight[0].size), columns.reshape(outputs, -1)
 
 
+Place = tuple[slice, slice, slice]
+
+
+def patch_blocks(data: Numbers, windows: tuple[Window, Window]) -> Iterator[tuple[Place, Numbers]]:
+    """Patches of some output pixels at a time, padded with 0: which pixels (N, height, width), and what they see.
+
+    All at once they are as many as pixels times taps, and what padding adds is bounded by nothing that a file holds.
+    """
+    height, width = windows
+    pixels = max(1, _BLOCK_NELEM // (height.filter * width.filter * data.shape[3]))
+    columns = min(width.output, pixels)
+    rows = min(height.output, max(1, pixels // columns))
+    images = max(1, pixels // (rows * columns))
+    for image in range(0, data.shape[0], images):
+        some = data[image : image + images]
+        for top in range(0, height.output, rows):
+            for left in range(0, width.output, columns):
+                bottom, right = min(top + rows, height.output), min(left + columns, width.output)
+                place = slice(image, image + images), slice(top, bottom), slice(left, right)
+                yield place, _gathered(some, _positions(height, top, bottom), _positions(width, left, right))
+
+
+def _positions(along_: Window, first: int, end: int) -> npt.NDArray[np.int64]:
+    """Where each tap of the windows from `first` on is, in elements of the input: (windows, taps)."""
+    starts = np.arange(first, end, dtype=np.int64) * along_.stride - along_.pad_before
+    return starts[:, None] + np.arange(along_.filter, dtype=np.int64) * along_.dilation
+
+
+def _gathered(data: Numbers, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Numbers:
+    """(N, output height, output width, filter H, filter W, C); 0 where there is no input."""
+    outside_rows, outside_columns = rows % data.shape[1] != rows, columns % data.shape[2] != columns
+    seen = data.take(np.where(outside_rows, 0, rows), axis=1).take(np.where(outside_columns, 0, columns), axis=3)
+    seen[:, outside_rows] = 0
+    seen[:, :, :, outside_columns] = 0
+    return seen.transpose(0, 1, 3, 2, 4, 5)
+
+
 def _conv_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     data, weight, bias = operands_of(operands)
-    windows = conv_windows(call)
     # Out-of-image taps do not count: there the input is the zero point, which becomes 0.
-    seen = patches(centred(data, call.operand(INPUT)), windows)
-    factors = centred(weight, call.operand(WEIGHT))
-    sums = [exact_product(*_grouped(seen, factors, group)) for group in range(data.shape[3] // weight.shape[3])]
-    shape = (data.shape[0], windows[0].output, windows[1].output, weight.shape[0])
-    return (requantized(call, np.concatenate(sums, axis=-1).reshape(shape), bias),)
+    inputs, factors = centred(data, call.operand(INPUT)), centred(weight, call.operand(WEIGHT))
+
+    def block(seen: Numbers) -> Array:
+        sums = [exact_product(*_grouped(seen, factors, group)) for group in range(data.shape[3] // weight.shape[3])]
+        return requantized(call, np.concatenate(sums, axis=-1), bias)
+
+    return (_by_blocks(call, inputs, block),)
 
 
 def _conv_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     data, weight, bias = operands_of(operands)
-    windows = conv_windows(call)
-    seen = patches(data, windows)
-    sums = []
-    for group in range(data.shape[3] // weight.shape[3]):
-        rows, columns = _grouped(seen, weight, group)
-        sums.append(rows @ columns.T)
-    shape = (data.shape[0], windows[0].output, windows[1].output, weight.shape[0])
-    return (activated(call, np.concatenate(sums, axis=-1).reshape(shape), bias),)
+
+    def block(seen: Numbers) -> Array:
+        products = [_grouped(seen, weight, group) for group in range(data.shape[3] // weight.shape[3])]
+        return activated(call, np.concatenate([rows @ columns.T for rows, columns in products], axis=-1), bias)
+
+    return (_by_blocks(call, data, block),)
+
+
+def _by_blocks(call: OpCall, data: Numbers, block: Callable[[Numbers], Array]) -> Array:
+    """The result, of what `block` makes of the patches of some pixels: (pixels, channels)."""
+    windows, channels = conv_windows(call), call.operand(WEIGHT).dims[0]
+    shape = (data.shape[0], windows[0].output, windows[1].output, channels)
+    result = np.empty(shape, call.results[0].dtype.numpy)
+    for place, seen in patch_blocks(data, windows):
+        result[place] = block(seen).reshape(*seen.shape[:3], channels)
+    return result
 
 
 def depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Window], dtype: npt.DTypeLike) -> Numbers:
     """Sums over the taps of a 1HWO filter, in `dtype`; taps beyond the border see 0."""
     height, width = windows
-    padded = _padded(data, windows).astype(dtype)
     repeats = weight.shape[3] // data.shape[3]
     taps = weight[0].astype(dtype)
     total = np.zeros((data.shape[0], height.output, width.output, weight.shape[3]), dtype)
+    if height.filter * width.filter > max(_MANY_TAPS, height.output * width.output):
+        for place, seen in patch_blocks(data, windows):
+            total[place] = (np.repeat(seen.astype(dtype), repeats, axis=5) * taps).sum(axis=(3, 4), dtype=dtype)
+        return total
+    inputs = data.astype(dtype)
     for y in range(height.filter):
-        for x in range(width.filter):
-            top, left = y * height.dilation, x * width.dilation
-            bottom, right = top + (height.output - 1) * height.stride + 1, left + (width.output - 1) * width.stride + 1
-            inputs = padded[:, top : bottom : height.stride, left : right : width.stride]
-            total += (inputs if repeats == 1 else np.repeat(inputs, repeats, axis=3)) * taps[y, x]
+        rows, seen_rows = _overlap(height, y)
+        for x in range(width.filter if rows.stop > rows.start else 0):
+            columns, seen_columns = _overlap(width, x)
+            if columns.stop > columns.start:
+                seen = inputs[:, seen_rows, seen_columns]
+                seen = seen if repeats == 1 else np.repeat(seen, repeats, axis=3)
+                total[:, rows, columns] += seen * taps[y, x]
     return total
+
+
+def _overlap(along_: Window, tap: int) -> tuple[slice, slice]:
+    """The windows whose tap is inside the input, and where it is there."""
+    at = tap * along_.dilation - along_.pad_before
+    first = max(0, -(at // along_.stride))
+    end = min(along_.output, (along_.size - 1 - at) // along_.stride + 1)
+    begin = first * along_.stride + at
+    return slice(first, end), slice(begin, max(begin, (end - 1) * along_.stride + at + 1), along_.stride)
 
 
 def _depthwise_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:

@@ -83,24 +83,37 @@ def _taps(along: Window, tap: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
     return np.clip(at, 0, along.size - 1), (at >= 0) & (at < along.size)
 
 
+def _present_taps(along: Window) -> range:
+    """The taps that are inside the input in some window: a filter may be far larger than the input."""
+    first = max(0, along.pad_before - (along.output - 1) * along.stride)
+    return range(first, min(along.filter, along.size + along.pad_before))
+
+
+def _cells(along: Window) -> npt.NDArray[np.int64]:
+    starts = np.arange(along.output) * along.stride - along.pad_before
+    covered: npt.NDArray[np.int64] = np.minimum(starts + along.filter, along.size) - np.maximum(starts, 0)
+    return covered
+
+
 def _window_cells(rows: Window, columns: Window) -> npt.NDArray[np.int64]:
     """How many cells of the input each window covers: [output rows, output columns]."""
-    down = np.sum([_taps(rows, tap)[1] for tap in range(rows.filter)], axis=0)
-    across = np.sum([_taps(columns, tap)[1] for tap in range(columns.filter)], axis=0)
-    cells: npt.NDArray[np.int64] = np.multiply.outer(down, across)
+    cells: npt.NDArray[np.int64] = np.multiply.outer(_cells(rows), _cells(columns))
     return cells
 
 
 def _reduce(x: npt.NDArray[Any], rows: Window, columns: Window, start: Any, combine: Any) -> npt.NDArray[Any]:
-    """Combine the cells of every window, tap by tap, beginning with `start`."""
-    total = np.full((x.shape[0], rows.output, columns.output, x.shape[3]), start, x.dtype)
-    for i in range(rows.filter):
-        at_row, row_inside = _taps(rows, i)
-        for j in range(columns.filter):
-            at_column, column_inside = _taps(columns, j)
-            inside = np.logical_and.outer(row_inside, column_inside)[None, :, :, None]
-            cells = x[:, at_row][:, :, at_column]
-            total = combine(total, np.where(inside, cells, np.asarray(start, x.dtype)))
+    """Combine the cells of every window, beginning with `start`: down the columns, then across."""
+    return _reduce_along(_reduce_along(x, rows, 1, start, combine), columns, 2, start, combine)
+
+
+def _reduce_along(x: npt.NDArray[Any], along: Window, axis: int, start: Any, combine: Any) -> npt.NDArray[Any]:
+    shape = list(x.shape)
+    shape[axis] = along.output
+    total = np.full(shape, start, x.dtype)
+    shown = tuple(slice(None) if dimension == axis else None for dimension in range(x.ndim))
+    for tap in _present_taps(along):
+        at, inside = _taps(along, tap)
+        total = combine(total, np.where(inside[shown], x.take(at, axis=axis), np.asarray(start, x.dtype)))
     return total
 
 
@@ -128,7 +141,7 @@ def _max_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, .
 
 
 def _max_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    x = np.asarray(operands[0], np.int64)
+    x = np.asarray(operands[0])
     largest = _reduce(x, *pool_windows(call), call.operand(0).dtype.limits[0], np.maximum)
     return (clamp(largest, *pool_clamp(call), call.results[0].dtype.numpy),)
 
