@@ -155,6 +155,16 @@ def test_a_lost_line_hides_only_its_own_bytes(tmp_path: Path, digits_log: Path) 
 
 
 @pytest.mark.gcc
+def test_what_could_not_be_compared_is_not_called_equal(tmp_path: Path, digits_log: Path) -> None:
+    begun = tmp_path / "begun.log"
+    text = digits_log.read_bytes()
+    begun.write_bytes(text[len(text) // 4 :])
+    found = compare_log(DIGITS, begun, None)
+    assert {v.run for v in found.verdicts} == {1}
+    assert found.to_text().endswith("all of 1 invocations are equal; 1 could not be compared")
+
+
+@pytest.mark.gcc
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", ["flash", "ram"])
 def test_the_log_says_how_the_model_was_compiled(tmp_path: Path, objective: ObjectiveName) -> None:

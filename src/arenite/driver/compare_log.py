@@ -128,8 +128,13 @@ class LogComparison:
                 yield from (f"  {verdict.what}: {verdict.text}" for verdict in mine)
         first = self.first_divergent
         if first is None:
-            whole = all(v.status == "equal" for v in self.verdicts) and self.verdicts
-            yield "all are equal" if whole else "nothing that the log has differs"
+            compared = len({verdict.run for verdict in self.verdicts})
+            if not self.verdicts or any(v.status != "equal" for v in self.verdicts):
+                yield "nothing that the log has differs"
+            elif compared < self.runs:
+                yield f"all of {compared} invocations are equal; {self.runs - compared} could not be compared"
+            else:
+                yield "all are equal"
             return
         yield f"the first that differs: {first.what}, invocation {first.run}"
         if first.layer:
