@@ -4,13 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import UsageError
 from arenite._base.text import shortened
 from arenite.driver.explain import Explanation, explain_loaded, explain_model
 from arenite.driver.explain_text import ADVICE, ROUTINE
-from arenite.driver.node_names import find_name, short_names
+from arenite.driver.node_names import find_name, piece_with, short_names
 from arenite.driver.toolbox import own_toolbox
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
@@ -159,7 +161,7 @@ def test_any_piece_of_a_name_that_no_other_has_will_do(asked: str, index: int) -
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ("Relu", ["2 nodes", "net/a_1/Relu", "net/a_10/Relu", "write more"]),
+        ("Relu", ["2 nodes", ": a_1/Relu, a_10/Relu", "write more"]),
         ("net/shared", ["2 nodes"]),
         ("Logit2", ["no node is called 'Logit2'", "did you mean Logits"]),
         ("", ["4 nodes"]),
@@ -171,6 +173,35 @@ def test_names_that_are_none_or_several(asked: str, words: list[str]) -> None:
         find_name(asked, NAMES)
     for word in words:
         assert word in str(caught.value)
+
+
+FUSED = [
+    *(f"net/act_{i}/Relu;net/bn_{i}/Fused;net/conv2d_{i}/BiasAdd;net/conv2d_3/Conv2D;" for i in range(3)),
+    "net/act_9/Relu;net/conv2d_3/Conv2D",
+    "net/dense/MatMul",
+]
+
+
+@pytest.mark.parametrize("asked", ["conv", "Conv2D", "net/conv2d", "CONV2D_"])
+def test_what_several_names_hold_is_listed_by_pieces_that_hold_it(asked: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        find_name(asked, FUSED)
+    pieces = str(caught.value).rpartition(": ")[2].split(", ")
+    assert len(pieces) == 4
+    for name, piece in zip(FUSED, pieces, strict=False):
+        assert asked.lower() in piece.lower()
+        assert find_name(piece, FUSED) == name
+
+
+@given(
+    st.lists(st.text("ab/;", min_size=1, max_size=12), min_size=2, max_size=6, unique=True), st.text("ab;", max_size=2)
+)
+def test_pieces_lead_back_to_their_names(names: list[str], asked: str) -> None:
+    for name in names:
+        if asked in name:
+            piece = piece_with(asked, name, names)
+            assert asked in piece
+            assert find_name(piece, names) == name
 
 
 def test_short_names_are_told_apart_and_found_again() -> None:

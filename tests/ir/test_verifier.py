@@ -217,7 +217,9 @@ def test_all_unsupported_ops_in_one_message() -> None:
     assert text.startswith("2 operators in this model are not supported:\n")
     assert "  tflite.T.NEG, at 7 nodes: 'layer0', 'layer1', 'layer2', 'layer3', 'layer4' and 2 more" in text
     assert "  custom, at 1 node: 'odd'" in text
-    assert f"  Supported are: {', '.join(sorted(REGISTRY))}." in text
+    # First what the model has; of what there is, only where to see it.
+    assert text.splitlines()[-1] == f"  {len(list(REGISTRY))} operators can be had: see 'arenite ops'"
+    assert len(text.splitlines()) == 4
     assert verify(b.graph, REGISTRY) == [text]
     assert verify(b.graph, REGISTRY, allow_unknown=True) == []
     assert unsupported(sound().graph, REGISTRY) is None

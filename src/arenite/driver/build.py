@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from arenite._base.errors import LimitError, ModelError
 from arenite._base.remarks import Remark
 from arenite.codegen.bundle import render
 from arenite.codegen.names import Names
-from arenite.driver.checks import check_compilable
+from arenite.driver.checks import check_compilable, shortly
 from arenite.driver.options import CompileOptions
 from arenite.driver.toolbox import Toolbox, default_toolbox
 from arenite.ir.clone import clone_graph
@@ -103,15 +104,19 @@ def build(model: Model, options: CompileOptions, step: Step, toolbox: Toolbox | 
     instruments = (VerifyGraph(), Differential(n_random=1, edges=False, most_work=MOST_WORK))
     result = run_pipeline(graph, _passes(tools.passes, options), tools.registry, instruments=instruments)
     step("choosing kernels, planning memory")
-    limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.limit_nbytes("ram")
-    program = lower(
-        graph,
-        tools.registry,
-        tools.kernels,
-        name=options.name or model.name,
-        objective=Objective(options.objective),
-        ram_limit=limit,
-    )
+    # An array lies in one piece; what all memories hold together is checked when everything is known.
+    limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.largest_nbytes("ram")
+    try:
+        program = lower(
+            graph,
+            tools.registry,
+            tools.kernels,
+            name=options.name or model.name,
+            objective=Objective(options.objective),
+            ram_limit=limit,
+        )
+    except (ModelError, LimitError) as error:
+        raise type(error)([*shortly(graph, error.problems), *_in_pieces(error, options, target)]) from error
     step("writing C")
     texts = render(program, tools.kernels.manifests, tools.read_header)
     files = {name: text.encode() for name, text in texts.items()}

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import ModelError
+from arenite._base.text import shortened
+from arenite.driver.node_names import short_names
 from arenite.ir.graph import Graph, Node
 from arenite.ir.model import Model
 from arenite.ir.opdef import OpCall, Registry
@@ -69,7 +71,13 @@ def _problems(graph: Graph, registry: Registry, explained: Sequence[Node], kinds
     found += [*misfits, _unquantized_problem(graph, misfits), size_problem(graph)]
     if not any(found):
         found.append(work_problem(graph, registry))
-    return [problem for problem in found if problem]
+    return shortly(graph, [problem for problem in found if problem])
+
+
+def shortly(graph: Graph, problems: Sequence[str]) -> list[str]:
+    """Sentences about a graph with its long names made short: `explain` finds each by its short one."""
+    short = short_names(value.name for value in graph.values()) | short_names(node.name for node in graph.nodes)
+    return [shortened(problem, short) for problem in problems]
 
 
 def _unquantized_problem(graph: Graph, misfits: Sequence[str]) -> str | None:
@@ -103,9 +111,9 @@ def hybrid_problem(graph: Graph) -> str | None:
     if not hybrid:
         return None
     return (
-        f"{_nodes(hybrid)} quantized weights and float activations: this is dynamic range quantization, which needs "
-        "float arithmetic on the device for each layer; convert the model with full integer quantization (a "
-        "representative dataset), or without quantization"
+        "dynamic range quantization (quantized weights, float activations) needs float arithmetic on the device for "
+        "each layer; convert the model with full integer quantization (a representative dataset), or without "
+        f"quantization; it is at {_nodes(hybrid)}"
     )
 
 
@@ -115,8 +123,9 @@ def half_problem(graph: Graph) -> str | None:
     if not widening:
         return None
     return (
-        f"{_nodes(widening)} weights of 16-bit floats, for float32 arithmetic: they would take twice the flash, or be "
-        "widened at each invocation; convert the model with full integer quantization (a representative dataset)"
+        "weights of 16-bit floats, for float32 arithmetic, would take twice the flash, or be widened at each "
+        "invocation; convert the model with full integer quantization (a representative dataset), or without float16; "
+        f"they are at {_nodes(widening)}"
     )
 
 
@@ -178,4 +187,4 @@ def _of_halves(graph: Graph) -> Iterator[Node]:
 def _nodes(nodes: Sequence[Node]) -> str:
     listed = ", ".join(f"'{node.name}'" for node in nodes[:_MAX_NAMED])
     more = f" and {len(nodes) - _MAX_NAMED} more" if len(nodes) > _MAX_NAMED else ""
-    return f"{len(nodes)} nodes ({listed}{more}) take" if len(nodes) > 1 else f"node {listed} takes"
+    return f"{len(nodes)} nodes: {listed}{more}" if len(nodes) > 1 else f"node {listed}"

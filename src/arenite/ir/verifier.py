@@ -59,12 +59,14 @@ def misused(graph: Graph, registry: Registry) -> list[str]:
 
 
 def unsupported(graph: Graph, registry: Registry, *, listing: bool = True) -> str | None:
-    """One message about every node whose op the registry lacks: which ops, where, what there is; None when none.
+    """One message about every node whose op the registry lacks: which ops, where, where to see what there is.
+
+    None when there is no such node.
 
     Args:
         graph: the graph, nested ones included.
         registry: the ops that there are.
-        listing: whether to name all of them, and the nearest.
+        listing: whether to name the nearest, and the command that lists all.
     """
     where: dict[str, list[str]] = {}
     for node in _all_nodes(graph):
@@ -73,13 +75,12 @@ def unsupported(graph: Graph, registry: Registry, *, listing: bool = True) -> st
     if not where:
         return None
     lines = [f"{_count(len(where), 'operator')} in this model {'is' if len(where) == 1 else 'are'} not supported:"]
-    if listing:
-        # It is long, and the last lines are those that people read.
-        lines.append(f"  Supported are: {', '.join(sorted(registry)) or 'none'}.")
     for op, names in where.items():
         near = registry.nearest(op.rpartition(".")[2].lower()) if listing else []
         hint = f" (the nearest that is: {', '.join(near)})" if near else ""
         lines.append(f"  {op}, at {_count(len(names), 'node')}: {_shortened(names)}{hint}")
+    if listing:
+        lines.append(f"  {_count(len(list(registry)), 'operator')} can be had: see 'arenite ops'")
     return "\n".join(lines)
 
 
