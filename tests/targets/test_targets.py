@@ -1,5 +1,6 @@
 """Cores and boards."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from arenite import targets
 from arenite._base.errors import UsageError
+from arenite.targets import Region
 
 
 def test_the_names_of_the_command_line() -> None:
@@ -122,3 +124,15 @@ def test_files_that_are_no_boards(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="not a TOML file"):
         targets.load_board(tmp_path / "binary.toml")
+
+
+def test_memories_that_lie_side_by_side_are_one_piece() -> None:
+    def board(*rams: tuple[int, int]) -> targets.Target:
+        regions = (Region("flash", 0, 1 << 20), *(Region("ram", origin, nbytes) for origin, nbytes in rams))
+        return replace(targets.get("cortex-m4"), regions=regions)
+
+    assert targets.get("cortex-m4").largest_nbytes("ram") is None
+    assert board((0x20000000, 64)).largest_nbytes("ram") == 64
+    assert board((0x20000000, 64), (0x20000100, 128), (0x10000000, 32)).largest_nbytes("ram") == 128
+    assert board((0x20000040, 128), (0x20000000, 64), (0x30000000, 100)).largest_nbytes("ram") == 192
+    assert board((0x20000000, 64), (0x20000100, 128)).limit_nbytes("ram") == 192

@@ -1,10 +1,10 @@
 """From a model to a program and its C files: passes, lowering, code."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from arenite._base.errors import LimitError, ModelError
+from arenite._base.errors import AreniteError, LimitError, ModelError
 from arenite._base.remarks import Remark
 from arenite.codegen.bundle import render
 from arenite.codegen.names import Names
@@ -77,6 +77,16 @@ def _passes(passes: tuple[Pass, ...], options: CompileOptions) -> list[Pass]:
         replace(each, max_nbytes=limit) if isinstance(each, Fold) and limit is not None else each for each in passes
     ]
     return [each for each in chosen if each.name not in options.without]
+
+
+def _in_pieces(error: AreniteError, options: CompileOptions, target: Target) -> Iterator[str]:
+    """What the limit was, where a board has more RAM than that."""
+    whole, largest = target.limit_nbytes("ram"), target.largest_nbytes("ram")
+    if isinstance(error, LimitError) and options.ram_limit_nbytes is None and whole != largest:
+        yield (
+            f"{target.name} has {whole:,} bytes of RAM, but {largest:,} are the most that lie in one piece, as the arena "
+            "must; --ram-limit sets another limit"
+        )
 
 
 def find_target(name: str) -> Target:

@@ -98,7 +98,7 @@ def kept_kernels(ops: tuple[str, ...], tools: Toolbox) -> dict[str, str]:
 def log_options(build: Build) -> list[str]:
     """How a model was compiled, as far as it decides on the program: words that `options_of_log` reads."""
     options = build.options
-    limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else build.target.limit_nbytes("ram")
+    limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else build.target.largest_nbytes("ram")
     words = [f"target={build.target.core}", f"optimize={options.objective}"]
     words += [f"ram={limit}"] if limit is not None else []
     words += [f"fold-max={options.fold_max_nbytes}"] if options.fold_max_nbytes is not None else []

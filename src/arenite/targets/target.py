@@ -59,3 +59,12 @@ class Target:
         """Bytes of all memories of a kind, or None for a core, which has no limits."""
         sizes = [region.nbytes for region in self.regions if region.kind == kind]
         return sum(sizes) if sizes else None
+
+    def largest_nbytes(self, kind: Literal["flash", "ram"]) -> int | None:
+        """Bytes of the largest stretch of memories of a kind that lie side by side, or None for a core."""
+        found = end = nbytes = 0
+        for region in sorted((r for r in self.regions if r.kind == kind), key=lambda r: r.origin):
+            nbytes = region.nbytes + (nbytes if region.origin == end else 0)
+            end = region.origin + region.nbytes
+            found = max(found, nbytes)
+        return found or None
