@@ -84,8 +84,8 @@ def _in_pieces(error: AreniteError, options: CompileOptions, target: Target) -> 
     whole, largest = target.limit_nbytes("ram"), target.largest_nbytes("ram")
     if isinstance(error, LimitError) and options.ram_limit_nbytes is None and whole != largest:
         yield (
-            f"{target.name} has {whole:,} bytes of RAM, but {largest:,} are the most that lie in one piece, as the arena "
-            "must; --ram-limit sets another limit"
+            f"{target.name} has {whole:,} bytes of RAM, but {largest:,} are the most that lie in one piece, as the "
+            "arena must; --ram-limit sets another limit"
         )
 
 
