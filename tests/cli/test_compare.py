@@ -45,3 +45,10 @@ def test_inputs_come_from_a_file(tmp_path: Path) -> None:
     done = arenite("compare", DIGITS, DIGITS, "--inputs", tmp_path / "in.npz", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["inputs"] == 2
+
+
+def test_a_folder_is_compared_with_a_folder_alone(tmp_path: Path) -> None:
+    for a, b in ((tmp_path, DIGITS), (DIGITS, tmp_path)):
+        done = arenite("compare", a, b)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f"{tmp_path} is a folder, and {DIGITS} is none: give two models, two folders" in done.stderr

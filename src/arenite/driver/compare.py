@@ -113,6 +113,10 @@ def compare(a: Path, b: Path, inputs: Path | None) -> Comparison | LogComparison
         if inputs is not None:
             raise UsageError("--inputs is for models: two builds are compared by their reports")
         return compare_builds(a, b)
+    for one, other in ((a, b), (b, a)):
+        if is_build(one):
+            asked = "give two models, two folders that compile wrote, or a model and a board's log"
+            raise UsageError(f"{one} is a folder, and {other} is none: {asked}")
     return compare_files(a, b, inputs) if b.suffix.lower() in SUFFIXES else compare_log(a, b, inputs)
 
 
