@@ -84,7 +84,7 @@ def test_every_kind_is_told_at_once(command: list[str], damaged: bool, tmp_path:
     for words in expected:
         assert words in text
     if shown:
-        assert "note: tensor 0 'image': dynamic dimensions were frozen to [1, 4, 4, 2]" in text
+        assert "notes      tensor 0 'image': dynamic dimensions were frozen to [1, 4, 4, 2]" in text
     # Nothing that only follows from the rest.
     assert "damaged" not in text
     assert [p.name for p in tmp_path.iterdir()] == ["m.tflite"]

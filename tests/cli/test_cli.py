@@ -10,6 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from arenite.driver.load import load_model
+from arenite.ir.printer import graph_text
+
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.tflite"
 
 
@@ -148,12 +151,19 @@ def test_listings_print_tables_and_json(listing: str) -> None:
         assert next(iter(row.values())) in text
 
 
-def test_inspect_shows_text_that_the_parser_reads(tmp_path: Path) -> None:
+def test_inspect_ends_with_the_verdict_within_a_screen() -> None:
     done = arenite("inspect", DIGITS)
     assert done.returncode == 0
-    assert "conv2d" in done.stdout
-    assert "softmax" in done.stdout
-    assert done.stdout.endswith("can be compiled\n")
+    assert done.stdout == arenite("inspect", DIGITS, "--no-text").stdout
+    assert len(done.stdout.splitlines()) < 12
+    assert "  operators  conv2d 4, depthwise_conv2d 1" in done.stdout
+    assert done.stdout.endswith("  verdict    can be compiled\n")
+
+
+def test_inspect_shows_the_graph_on_request() -> None:
+    done = arenite("inspect", DIGITS, "--text")
+    assert done.returncode == 0
+    assert done.stdout == f"{graph_text(load_model(DIGITS).graph)}\n\n{arenite('inspect', DIGITS).stdout}"
 
 
 def test_explain_tells_the_kernel_of_a_node() -> None:

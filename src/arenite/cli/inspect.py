@@ -10,9 +10,9 @@ from arenite.cli.options import JsonOption, ModelArgument, print_json
 def inspect(
     model: ModelArgument,
     as_json: JsonOption = False,
-    text: Annotated[bool, typer.Option("--text/--no-text", help="Show the graph as text IR.")] = True,
+    text: Annotated[bool, typer.Option("--text/--no-text", help="Show the graph as text IR, too.")] = False,
 ) -> None:
-    """Show a model: text IR, sizes, operators, and whether it can be compiled."""
+    """Show a model: inputs, outputs, operators, sizes, and whether it can be compiled."""
     from arenite.driver.inspect import inspect_model  # noqa: PLC0415 - heavy
 
     found = inspect_model(model)

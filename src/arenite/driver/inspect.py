@@ -1,20 +1,26 @@
 """`inspect`: what is in a model."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import wrap
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import AreniteError
 from arenite.driver.build import build
-from arenite.driver.checks import compile_problems
+from arenite.driver.checks import compile_problems, hybrid_nodes
 from arenite.driver.load import load_model, registry_for
 from arenite.driver.options import CompileOptions
-from arenite.ir.graph import Graph
+from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
-from arenite.ir.opdef import NotApplicable, OpCall, Registry
+from arenite.ir.opdef import NotApplicable, OpCall, OpError, Registry
 from arenite.ir.printer import print_graph
-from arenite.ir.verifier import unsupported, verify
+from arenite.ir.types import TensorType
+from arenite.ir.verifier import misused, unsupported, verify
+
+_MOST_LISTED = 6
+_WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,8 @@ class Inspection:
 
     Attributes:
         histogram: nodes by op, most frequent first.
+        macs: of one invocation; None where shapes are not known, or operators are not.
+        floats: results of nodes that are float32.
         dynamic: inputs whose shape is not static.
         notes: what importing has settled, such as dynamic dimensions.
         problems: why it cannot be compiled; empty when it can.
@@ -56,23 +64,59 @@ class Inspection:
             "unsupported": list(self.problems),
         }
 
-    def to_text(self, *, with_ir: bool) -> str:
+    def to_text(self, *, with_ir: bool = False) -> str:
+        """A screen that ends with the verdict; after the graph as text IR, if that is asked for."""
         graph = self.model.graph
-        macs = "unknown" if self.macs is None else f"{self.macs:,}"
-        lines = [print_graph(graph).text, ""] if with_ir else []
-        lines += [
-            f"{self.model.name} ({self.model.format}): {len(graph)} nodes, "
-            f"{self.weights_nbytes:,} bytes of constants, {macs} MACs",
-            *(f"  input  {value.name}: {value.type}" for value in graph.inputs),
-            *(f"  output {value.name}: {value.type}" for value in graph.outputs),
-            "  operators: " + ", ".join(f"{op} {count}" for op, count in self.histogram),
+        rows = [
+            ("inputs", self._ports(graph.inputs)),
+            ("outputs", self._ports(graph.outputs)),
+            ("operators", self._operators()),
+            ("weights", [f"{self.weights_nbytes:,} bytes"]),
+            ("MACs", [self._macs_text()]),
+            ("floats", [self._floats_text()] if self.floats else []),
+            ("notes", _few(self.notes)),
+            ("verdict", self._verdict()),
         ]
-        if self.floats:
-            lines.append(f"  {self.floats} values are float32: this model, or part of it, is not quantized")
-        lines += [f"  dynamic: {text}" for text in self.dynamic]
-        lines += [f"  note: {text}" for text in self.notes]
-        lines += [f"  cannot compile: {text}" for text in self.problems] or ["  can be compiled"]
+        lines = [print_graph(graph).text, ""] if with_ir else []
+        lines.append(f"{self.model.name} ({self.model.format}): {_count(len(graph), 'node')}")
+        for title, texts in rows:
+            lines += [f"  {title if not row else '':<10} {text}" for row, text in enumerate(texts)]
         return "\n".join(lines)
+
+    def _ports(self, values: Sequence[Value]) -> list[str]:
+        return _few([f"{v.name}: {v.type}{'' if v.type.is_static else ' (dynamic)'}" for v in values]) or ["none"]
+
+    def _operators(self) -> list[str]:
+        # A number stays on the line of its operator.
+        glued = ", ".join(f"{op}\N{NO-BREAK SPACE}{count}" for op, count in self.histogram)
+        return [line.replace("\N{NO-BREAK SPACE}", " ") for line in wrap(glued, _WIDTH)] or ["none"]
+
+    def _macs_text(self) -> str:
+        if self.macs is not None:
+            return f"{self.macs:,}"
+        return "unknown: shapes are dynamic" if self.dynamic else "unknown: not every operator is known and sound"
+
+    def _floats_text(self) -> str:
+        total = sum(len(node.results) for node in self.model.graph.nodes)
+        if self.floats == total:
+            return "every result is float32: activations are not quantized"
+        return f"{self.floats:,} of {total:,} results {'is' if self.floats == 1 else 'are'} float32"
+
+    def _verdict(self) -> list[str]:
+        if not self.problems:
+            return ["can be compiled"]
+        few = _few(self.problems)
+        mark = "- " if len(few) > 1 else ""
+        return [line for text in ("cannot be compiled:", *(mark + each for each in few)) for line in text.splitlines()]
+
+
+def _few(texts: Sequence[str]) -> list[str]:
+    more = len(texts) - _MOST_LISTED
+    return [*texts[:_MOST_LISTED], *([f"and {more:,} more, which --json lists"] if more > 0 else [])]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def inspect_model(path: Path) -> Inspection:
@@ -87,13 +131,13 @@ def inspect_model(path: Path) -> Inspection:
     registry = registry_for(model)
     is_onnx = model.format == "onnx"
     unsound = _onnx_problems(graph, registry) if is_onnx else compile_problems(graph, registry)
-    inner = [value for node in graph.nodes for value in node.results]
+    macs, dtypes = _of_onnx(graph, registry) if is_onnx else (_macs(graph, registry), _dtypes(graph))
     return Inspection(
         model=model,
         histogram=tuple(Counter(node.op for node in graph.nodes).most_common()),
         weights_nbytes=sum(value.type.nbytes for value in graph.constants()),
-        macs=None if unsound or is_onnx else _macs(model, registry),
-        floats=sum(value.type.dtype is DType.FLOAT32 for value in inner),
+        macs=None if is_onnx and unsound else macs,
+        floats=dtypes.count(DType.FLOAT32),
         dynamic=tuple(f"{value.name}: {value.type}" for value in graph.inputs if not value.type.is_static),
         notes=tuple(getattr(model.details, "notes", ())),
         problems=tuple(unsound) or _why_not_compiled(model),
@@ -114,10 +158,48 @@ def _why_not_compiled(model: Model) -> tuple[str, ...]:
     return ()
 
 
-def _macs(model: Model, registry: Registry) -> int:
+def _dtypes(graph: Graph) -> list[DType]:
+    return [value.type.dtype for node in graph.nodes for value in node.results]
+
+
+def _of_onnx(graph: Graph, registry: Registry) -> tuple[int | None, list[DType]]:
+    """Multiply-accumulates, and the types of all results: files of this format do not say them."""
+    from arenite.passes.onnx.facts import Facts  # noqa: PLC0415 - heavy
+    from arenite.passes.onnx.measures import measured  # noqa: PLC0415 - heavy
+
+    facts = Facts(graph, registry)
+    dtypes = [facts.of(value).type.dtype for node in graph.nodes for value in node.results]
+    return measured(graph, registry).macs, dtypes
+
+
+def _macs(graph: Graph, registry: Registry) -> int | None:
+    """Of all nodes, compiled or not; None if one is unknown, or its types misfit by more than hybrid weights."""
+    hybrid = set(hybrid_nodes(graph))
+    explained = tuple(f"node '{node.name}' ({node.op})" for node in hybrid)
+    if any(not problem.startswith(explained) for problem in verify(graph, registry)) or misused(graph, registry):
+        return None
     total = 0
-    for node in model.graph.nodes:
+    for node in graph.nodes:
         cost = registry[node.op].cost
-        if not isinstance(cost, NotApplicable):
-            total += cost(OpCall.of(node)).macs
+        call = OpCall.of(node)
+        if node in hybrid:
+            call = replace(call, operands=tuple(type_ and _as_float(type_) for type_ in call.operands))
+        if isinstance(cost, NotApplicable):
+            continue
+        if node in hybrid and not _fits(call, registry):
+            return None
+        total += cost(call).macs
     return total
+
+
+def _as_float(type_: TensorType) -> TensorType:
+    small = type_.dtype in (DType.INT4, DType.INT8, DType.UINT8)
+    return TensorType(DType.FLOAT32, type_.shape) if small else type_
+
+
+def _fits(call: OpCall, registry: Registry) -> bool:
+    infer = registry[call.op].infer
+    try:
+        return [t.shape for t in infer(call)] == [t.shape for t in call.results]
+    except OpError:
+        return False
