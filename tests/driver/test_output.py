@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from arenite._base.errors import DataError
+from arenite._base.files import written_whole
 from arenite.driver.load import load_model
-from arenite.driver.output import read_array, read_file, write_bundle, written_whole
+from arenite.driver.output import read_array, read_file, write_bundle
 
 
 def bundle(*names: str, text: str = "x") -> dict[str, bytes]:

@@ -5,7 +5,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from arenite.cli.options import CompilerOption, JsonOption, TargetOption, TfliteArgument, choose, print_json
+from arenite.cli.options import (
+    CompilerOption,
+    JsonOption,
+    TargetOption,
+    TfliteArgument,
+    choose,
+    nbytes_option,
+    print_json,
+)
 
 Objective = Literal["speed", "flash", "ram"]
 Simulate = Literal["auto", "on", "off"]
@@ -28,17 +36,16 @@ def compile_model(
         str, typer.Option("--optimize", metavar="|".join(OBJECTIVES), help="What to prefer.")
     ] = "speed",
     ram_limit: Annotated[
-        int | None, typer.Option("--ram-limit", metavar="N", min=0, help="Bytes of RAM: arena, static data, stack.")
+        int | None, nbytes_option("--ram-limit", "Bytes of RAM for arena, static data and stack")
     ] = None,
     flash_limit: Annotated[
-        int | None, typer.Option("--flash-limit", metavar="N", min=0, help="Bytes of flash: weights, tables, code.")
+        int | None, nbytes_option("--flash-limit", "Bytes of flash for weights, tables and code")
     ] = None,
     simulate: Annotated[
         str, typer.Option("--simulate", metavar="|".join(SIMULATE), help="Build and run on an emulated core.")
     ] = "auto",
     fold_max_bytes: Annotated[
-        int | None,
-        typer.Option("--fold-max-bytes", metavar="N", min=0, help="Bytes of constants that one folding may add."),
+        int | None, nbytes_option("--fold-max-bytes", "Bytes of constants that one folding may add")
     ] = None,
     no_fold_constants: Annotated[bool, typer.Option("--no-fold-constants", help="Compute nothing beforehand.")] = False,
     no_fold_channels: Annotated[

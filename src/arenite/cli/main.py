@@ -23,10 +23,13 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("compile")(compile_command.compile_model)
-app.command("optimize", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})(
-    optimize_command.optimize
-)
-app.command("run")(run.run)
+# Whoever forgets -o is told by optimize itself, after what is wrong with the rest.
+app.command(
+    "optimize",
+    options_metavar="-o OUT [OPTIONS]",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+)(optimize_command.optimize)
+app.command("run", options_metavar="--inputs IN.npz --outputs OUT.npz [OPTIONS]")(run.run)
 app.command("inspect")(inspect.inspect)
 app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)

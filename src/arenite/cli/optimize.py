@@ -8,7 +8,16 @@ import typer
 
 from arenite._base.errors import UsageError
 from arenite.cli.foreign import answer_to
-from arenite.cli.options import InputShapeOption, JsonOption, PinOption, parse_pin, parse_shape, print_json
+from arenite.cli.options import (
+    InputShapeOption,
+    JsonOption,
+    PinOption,
+    nbytes_option,
+    parse_pin,
+    parse_shape,
+    pin_files,
+    print_json,
+)
 
 OptimizeModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A .onnx or .tflite model.")]
 
@@ -16,15 +25,16 @@ OptimizeModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A .onnx or
 def optimize(
     context: typer.Context,
     model: OptimizeModel,
-    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="OUT", help="Where the result goes.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="OUT", help="Where the result goes.  [required]")
+    ] = None,
     input_shape: InputShapeOption = None,
     outputs: Annotated[
         list[str] | None, typer.Option("--outputs", metavar="NAME", help="Keep this output; the others go.")
     ] = None,
     pin: PinOption = None,
     fold_max_bytes: Annotated[
-        int | None,
-        typer.Option("--fold-max-bytes", metavar="N", min=0, help="Bytes of constants that one folding may add."),
+        int | None, nbytes_option("--fold-max-bytes", "Bytes of constants that one folding may add")
     ] = None,
     no_fold_constants: Annotated[bool, typer.Option("--no-fold-constants", help="Compute nothing beforehand.")] = False,
     no_fold_branches: Annotated[
@@ -93,7 +103,9 @@ def optimize(
         ignore_signed_zeros=ignore_signed_zeros,
     )
     with progress() as step:
-        result, notes = optimize_file(model, output, options, explain=explain, diff=diff, step=step)
+        result, notes = optimize_file(
+            model, output, options, explain=explain, diff=diff, also_read=pin_files(pin), step=step
+        )
     for note in notes:
         typer.echo(note, err=True)
     if as_json:

@@ -1,7 +1,9 @@
 """Options and arguments that several commands take."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -31,6 +33,26 @@ CompilerOption = Annotated[
 ]
 
 
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_NBYTES = re.compile(r"([0-9]{1,15})(?:([kmg])(?:ib)?)?", re.IGNORECASE | re.ASCII)
+
+
+def parse_nbytes(text: str) -> int:
+    """A number of bytes: 65536, 64K or 64KiB, of 1024."""
+    # Defaults come here too, as they are.
+    match = _NBYTES.fullmatch(str(text).strip())
+    if match is None:
+        raise typer.BadParameter(
+            f"'{text}' is no number of bytes: expected one as in 65536, 64K, 64KiB or 1M (of 1024)"
+        )
+    return int(match[1]) * _UNITS[(match[2] or "").lower()]
+
+
+def nbytes_option(name: str, text: str) -> Any:
+    """An option that takes a number of bytes; all of them are written alike."""
+    return typer.Option(name, metavar="N", parser=parse_nbytes, help=f"{text}: 65536, 64K, 64KiB, 1M.")
+
+
 def choose(option: str, value: str, choices: tuple[Choice, ...]) -> Choice:
     """The choice that equals `value`.
 
@@ -57,6 +79,12 @@ def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:
     if not colon or not name or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
         raise UsageError(f"--input-shape takes NAME:DIMS, as in image:1,3,224,224, not '{text}'")
     return name, tuple(int(part) for part in parts)
+
+
+def pin_files(pins: Sequence[str] | None) -> list[Path]:
+    """The files that --pin reads."""
+    values = (text.rpartition("=")[2] for text in pins or ())
+    return [Path(value) for value in values if value.endswith(".npy")]
 
 
 def parse_pin(text: str) -> "tuple[str, Array]":

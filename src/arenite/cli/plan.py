@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from arenite.cli.options import JsonOption, print_json
+from arenite.cli.options import JsonOption, nbytes_option, print_json
 
 
 def plan(
     problem: Annotated[Path, typer.Argument(metavar="FILE.csv", help="id,lower,upper,size[,alignment][,offset]")],
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="OUT.csv", help="With every offset.")] = None,
-    capacity: Annotated[int | None, typer.Option("--capacity", metavar="N", min=0, help="Bytes not to exceed.")] = None,
+    capacity: Annotated[int | None, nbytes_option("--capacity", "Bytes not to exceed")] = None,
     seconds: Annotated[float | None, typer.Option("--seconds", min=0.0, help="Most time of the exact search.")] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -14,6 +14,7 @@ from arenite.cli.options import (
     choose,
     parse_pin,
     parse_shape,
+    pin_files,
 )
 
 EngineName = Literal["interpreter", "native", "simulator"]
@@ -30,7 +31,9 @@ def run(
             help="One array per input, by name or arr_i. One more leading axis on all: invocations in a row.",
         ),
     ],
-    outputs: Annotated[Path, typer.Option("--outputs", metavar="OUT.npz", help="Where the outputs go.")],
+    outputs: Annotated[
+        Path, typer.Option("--outputs", metavar="OUT.npz", help="Where the outputs go; a single one also as .npy.")
+    ],
     engine: Annotated[
         str,
         typer.Option(
@@ -57,4 +60,5 @@ def run(
         compiler=cc,
         input_shapes=dict(map(parse_shape, input_shape or ())),
         pins=dict(map(parse_pin, pin or ())),
+        also_read=pin_files(pin),
     )

@@ -14,8 +14,10 @@ import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import DataError
-from arenite.driver.output import check_is_file, written_whole
-from arenite.ir.types import Dim
+from arenite._base.files import written_whole
+from arenite.driver.output import check_is_file
+from arenite.ir.graph import Value
+from arenite.ir.types import Dim, Quantization
 
 Array = npt.NDArray[np.generic]
 
@@ -33,12 +35,14 @@ class PortSpec:
     Attributes:
         shape: symbolic dimensions take any size; None takes any shape, of one invocation only.
         default: what an input holds that the file leaves out.
+        quantization: what stored numbers stand for.
     """
 
     key: str
     dtype: DType
     shape: tuple[Dim, ...] | None
     default: Array | None = None
+    quantization: Quantization | None = None
 
     def __str__(self) -> str:
         shape = "*" if self.shape is None else ", ".join(map(str, self.shape))
@@ -82,6 +86,23 @@ def port_keys(names: Sequence[str]) -> tuple[str, ...]:
         named = [kept and counts[name] == 1 for name, kept in zip(names, named, strict=True)]
 
 
+def port_specs(
+    names: Sequence[str], values: Sequence[Value], defaults: Mapping[str, Array] | None = None
+) -> list[PortSpec]:
+    """What files call the inputs or outputs of a model, and what they hold.
+
+    Args:
+        names: as the model's file has them.
+        values: of the graph, in the same order.
+        defaults: what inputs hold that a file leaves out, by the values' names.
+    """
+    given = defaults or {}
+    return [
+        PortSpec(key, value.type.dtype, value.type.shape, given.get(value.name), value.type.quantization)
+        for key, value in zip(port_keys(names), values, strict=True)
+    ]
+
+
 def _can_be_key(name: str) -> bool:
     try:
         return name not in ("", "file") and "\0" not in name and len(name.encode()) <= _KEY_LIMIT_NBYTES
@@ -112,7 +133,7 @@ def _given_feeds(path: Path, arrays: Mapping[str, Array], ports: Sequence[PortSp
     by_key = _match_keys(path, arrays, ports)
     converted = [_as_port_dtype(array, port) for array, port in zip(by_key, ports, strict=True)]
     problems = [
-        f"{path}: input {port} got dtype {array.dtype}"
+        f"{path}: input {port} got dtype {array.dtype}; {_cure(array, port)}"
         for array, port in zip(converted, ports, strict=True)
         if array.dtype != port.dtype.numpy
     ]
@@ -145,8 +166,23 @@ def _given_feeds(path: Path, arrays: Mapping[str, Array], ports: Sequence[PortSp
     raise DataError(problems)
 
 
+def _cure(array: Array, port: PortSpec) -> str:
+    """What to do with an array of another dtype than the model takes."""
+    q, dtype = port.quantization, port.dtype
+    if array.dtype.kind == "f" and dtype.is_integer and q is not None and q.is_per_tensor:
+        low, high = dtype.limits
+        return (
+            f"quantize it: q = round(x / {q.scale!r}) + {q.zero_point}, clamped to {low}..{high}, as {dtype}; "
+            f"scale {q.scale!r}, zero point {q.zero_point}"
+        )
+    return f"if its numbers are what the model takes, convert them: array.astype(numpy.{dtype.numpy.name})"
+
+
 def save_outputs(path: Path, ports: Sequence[PortSpec], steps: Sequence[Sequence[Array]], *, stacked: bool) -> None:
-    """Write outputs under their keys, stacked along a new leading axis when the inputs were."""
+    """Write outputs under their keys, stacked along a new leading axis when the inputs were.
+
+    A path that ends in .npy takes the array of the only output alone.
+    """
     columns = list(zip(*steps, strict=True)) if steps else [() for _ in ports]
     arrays: dict[str, Array] = {}
     for port, column in zip(ports, columns, strict=True):
@@ -156,6 +192,11 @@ def save_outputs(path: Path, ports: Sequence[PortSpec], steps: Sequence[Sequence
             arrays[port.key] = column[0]
         if arrays[port.key].dtype == object:
             arrays[port.key] = arrays[port.key].astype(np.str_)
+    if path.suffix.lower() == ".npy":
+        (only,) = arrays.values()
+        with written_whole(path) as temporary, temporary.open("wb") as file:
+            np.lib.format.write_array(file, only, allow_pickle=False)
+        return
     # Not by savez, whose parameters cannot be keys.
     with written_whole(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for key, array in arrays.items():

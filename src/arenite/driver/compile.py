@@ -1,13 +1,14 @@
 """`compile`: a model file becomes a folder of C99 and reports."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 
 from arenite._base.errors import LimitError, ToolError
+from arenite._base.files import check_folder
 from arenite.driver.build import Build, Step, build, find_target
 from arenite.driver.explain_text import ROUTINE
 from arenite.driver.extras import lay_out, make_extras
@@ -38,13 +39,17 @@ class CompileResult:
     files: Mapping[str, bytes]
     note: str
 
-    def write(self, folder: str | PathLike[str]) -> None:
+    def write(self, folder: str | PathLike[str], *, inputs: Sequence[Path] = ()) -> None:
         """Write the bundle into a folder: all of it, or nothing.
+
+        Args:
+            folder: made when it is missing.
+            inputs: files that are never replaced.
 
         Raises:
             DataError: the folder cannot be written, or holds files of others under these names.
         """
-        write_bundle(Path(folder), self.files)
+        write_bundle(Path(folder), self.files, inputs=inputs)
 
     def summary(self, folder: Path) -> str:
         """What a person wants to know first."""
@@ -85,10 +90,12 @@ def compile_file(path: Path, folder: Path | None, options: CompileOptions, step:
         AreniteError: see `compile_loaded` and `load_model`.
     """
     find_target(options.target)
-    step(f"reading {path.name}")
-    result = compile_loaded(load_model(path), options, step)
     destination = folder if folder is not None else Path(f"{path.stem}-arenite")
-    result.write(destination)
+    step(f"reading {path.name}")
+    model = load_model(path)
+    check_folder(destination)
+    result = compile_loaded(model, options, step)
+    result.write(destination, inputs=(path, Path(options.target)))
     return result, destination
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from arenite._base.files import written_whole
 from arenite.driver.graph_records import graphs_record, node_records
 from arenite.driver.load import registry_for
 from arenite.driver.optimize_result import OptimizeResult
-from arenite.driver.output import written_whole
 from arenite.ir.model import Model
 from arenite.report.diff import Diff, render_diff
 from arenite.report.result import NodeRecord, RemarkRecord

@@ -73,3 +73,12 @@ def input_defaults(model: Model) -> Mapping[str, Array]:
     from arenite.formats.onnx import OnnxDetails  # noqa: PLC0415 - heavy
 
     return model.details.defaults if isinstance(model.details, OnnxDetails) else {}
+
+
+def data_files(model: Model) -> tuple[str, ...]:
+    """Files beside the model's that hold its data, as paths from its folder."""
+    if model.format != "onnx":
+        return ()
+    from arenite.formats.onnx import OnnxDetails  # noqa: PLC0415 - heavy
+
+    return model.details.external if isinstance(model.details, OnnxDetails) else ()

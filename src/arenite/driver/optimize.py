@@ -1,14 +1,15 @@
 """`optimize`: a model file becomes a smaller, equivalent one of the same format."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arenite._base.errors import DataError, ModelError, UsageError
-from arenite.driver.load import load_model
+from arenite._base.errors import ModelError, UsageError
+from arenite._base.files import check_outputs, written_whole
+from arenite.driver.load import data_files, load_model
 from arenite.driver.optimize_result import OptimizeOptions, OptimizeResult
-from arenite.driver.output import read_file, written_whole
+from arenite.driver.output import read_file
 from arenite.ir.model import Model
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def optimize_file(
     *,
     explain: Path | None = None,
     diff: Path | None = None,
+    also_read: Sequence[Path] = (),
     step: Tell = lambda _: None,
 ) -> tuple[OptimizeResult, tuple[str, ...]]:
     """Optimise a model file and write the result; the second value is what to tell on stderr.
@@ -38,22 +40,22 @@ def optimize_file(
         options: what is asked for.
         explain: where every verdict goes, as JSON.
         diff: where the picture of both graphs goes, as HTML.
+        also_read: files that the options were read from.
         step: is told what is being done now.
 
     Raises:
         UsageError: the suffixes differ, or an option is not for this format.
-        ModelError, DataError: the model or a value is at fault.
+        ModelError, DataError: the model or a value is at fault, or a file must not be written.
         SelfCheckError: the result is not what the original is; nothing is written but a reproducer.
     """
     if out.suffix.lower() != path.suffix.lower():
         raise UsageError(f"-o {out}: optimize writes the format that it reads: give a name that ends in {path.suffix}")
     if path.suffix.lower() == ".onnx" and (options.keep_float16 or options.fold_channels):
         raise UsageError("--keep-fp16 and --fold-channels are for .tflite models; this one is a .onnx")
-    for other in (explain, diff):
-        if other is not None and not other.parent.is_dir():
-            raise DataError(f"cannot write {other}: the folder {other.parent} does not exist")
     step("reading the model")
     model = load_model(path)
+    read = [path, *(path.parent / name for name in data_files(model)), *also_read]
+    check_outputs([*_written(model, out), *(file for file in (explain, diff) if file is not None)], read)
     before = _nodes(model) if diff is not None else ()
     if model.format == "onnx":
         result = _optimize_onnx(model, options, path, out, step)
@@ -69,6 +71,15 @@ def optimize_file(
         step("drawing both graphs")
         write_diff(diff, before, result)
     return result, result.notes
+
+
+def _written(model: Model, out: Path) -> list[Path]:
+    """The files that a model goes to."""
+    if not data_files(model):
+        return [out]
+    from arenite.formats.onnx import data_path  # noqa: PLC0415 - heavy
+
+    return [out, data_path(out)]
 
 
 def _nodes(model: Model) -> "tuple[NodeRecord, ...]":

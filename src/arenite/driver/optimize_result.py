@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
+from arenite._base.files import written_whole
 from arenite._base.remarks import Remark
-from arenite.driver.output import written_whole
 from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.passes.pipeline import PassRow

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Bundles that appear whole or not at all, and files that are read."""
 
 import json
 import os
@@ -6,14 +6,14 @@ import re
 import shutil
 import tempfile
 import tokenize
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from arenite._base.errors import DataError
+from arenite._base.files import check_folder, is_read_only, reason, same_file, umask
 
 Array = npt.NDArray[np.generic]
 
@@ -22,35 +22,9 @@ _LISTING_LIMIT_NBYTES = 1 << 28
 _PLAIN_NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}/){0,3}[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 
 
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that becomes it when the block ends well, and vanishes otherwise.
-
-    A symbolic link stays, and what it leads to is written.
-
-    Raises:
-        DataError: the folder does not exist or cannot be written, `path` is there and no file, the disk is full.
-    """
-    try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
-            raise DataError(f"cannot write {path}: it is there, and is no file")
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
-        os.close(handle)
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot write {path}: {_reason(error)}") from None
-    temporary = Path(name)
-    try:
-        yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {_reason(error)}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "report.json") -> None:
+def write_bundle(
+    folder: Path, files: Mapping[str, bytes], *, inputs: Sequence[Path] = (), listing: str = "report.json"
+) -> None:
     """Write files into a folder and folders in it, made when missing: first all into a hidden one, then renamed.
 
     Only files that an earlier bundle in that folder lists as its own are replaced or removed. Whoever is stopped
@@ -59,20 +33,26 @@ def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "re
     Args:
         folder: where to.
         files: contents by name, the listing's among them; `/` sets folders apart.
+        inputs: files that the same command read: whatever a listing says, they are none of an earlier bundle.
         listing: which file lists, under "files", what is in the bundle.
 
     Raises:
-        DataError: the folder cannot be written, or a file is in the way that no earlier bundle lists.
+        DataError: the folder cannot be written, or a file is in the way that is read-only or that no earlier bundle
+            lists.
     """
+    check_folder(folder)
     try:
         content = _read_listing(folder / listing)
-        owned = _owned(folder, content)
+        listed = _owned(folder, content)
+        owned = {name for name in listed if not any(same_file(folder / name, path) for path in inputs)}
+        locked = sorted(name for name in owned if is_read_only(folder / name))
         foreign = sorted({_in_the_way(folder, name) for name in files if name not in owned} - {""})
     except OSError as error:
-        raise DataError(f"cannot write {folder}: {_reason(error)}") from None
-    if foreign:
+        raise DataError(f"cannot write {folder}: {reason(error)}") from None
+    if foreign or locked:
         raise DataError(
-            f"{folder / name}: this is not arenite's; choose another folder with -o, or remove it" for name in foreign
+            [f"{folder / name}: this is not arenite's; choose another folder with -o, or remove it" for name in foreign]
+            + [f"{folder / name}: it is read-only; choose another folder with -o" for name in locked]
         )
     try:
         # A folder that is there may be another file system, into which nothing can be renamed from outside.
@@ -80,19 +60,19 @@ def write_bundle(folder: Path, files: Mapping[str, bytes], *, listing: str = "re
         place.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(dir=place, prefix=f".{folder.name[:100]}."))
     except OSError as error:
-        raise DataError(f"cannot write {folder}: {_reason(error)}") from None
+        raise DataError(f"cannot write {folder}: {reason(error)}") from None
     try:
         for name, data in files.items():
             (staging / name).parent.mkdir(parents=True, exist_ok=True)
             (staging / name).write_bytes(data)
         if not folder.exists():
-            staging.chmod(0o777 & ~_umask())
+            staging.chmod(0o777 & ~umask())
             staging.rename(folder)
             return
         interim = json.dumps({**content, "files": sorted(owned | set(files))}).encode() if owned else files[listing]
         _move_into(staging, folder, set(files) - {listing}, owned - set(files), listing, interim)
     except OSError as error:
-        raise DataError(f"cannot write {folder}: {_reason(error)}") from None
+        raise DataError(f"cannot write {folder}: {reason(error)}") from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
@@ -148,16 +128,6 @@ def _in_the_way(folder: Path, name: str) -> str:
         if os.path.lexists(folder / parent) and ((folder / parent).is_symlink() or not (folder / parent).is_dir()):
             return parent
     return name if os.path.lexists(folder / name) else ""
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def read_file(path: Path, *, limit_nbytes: int = 2**31) -> bytes:

@@ -6,7 +6,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from arenite._base.errors import LimitError
-from arenite.driver.output import written_whole
+from arenite._base.files import check_outputs, written_whole
 from arenite.memory import Buffer, Problem, Solution, plan
 from arenite.memory.csvfile import format_csv, read_csv
 
@@ -54,6 +54,8 @@ def plan_file(path: Path, output: Path | None, *, capacity: int | None, seconds:
         DataError: the file is no memory problem, or the output cannot be written.
         LimitError: no plan within the capacity was found; says whether there can be one.
     """
+    if output is not None:
+        check_outputs([output], [path])
     problem = read_csv(path, capacity)
     # With a limit in seconds, nodes are no limit.
     solution = plan(problem) if seconds is None else plan(problem, node_limit=2**62, seconds_limit=seconds)

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import DataError, ModelError, ToolError, UsageError
-from arenite.driver.arrays import PortSpec, load_feeds, port_keys, save_outputs
+from arenite._base.files import check_outputs
+from arenite.driver.arrays import PortSpec, load_feeds, port_specs, save_outputs
 from arenite.driver.build import build, find_target
 from arenite.driver.checks import check_compilable, check_runnable
-from arenite.driver.load import input_defaults, load_model, port_names, registry_for
+from arenite.driver.load import data_files, input_defaults, load_model, port_names, registry_for
 from arenite.driver.options import CompileOptions
 from arenite.interp import interpreter_for
 from arenite.ir.graph import Value
@@ -60,24 +61,29 @@ def run_model(
     compiler: str | None,
     input_shapes: Mapping[str, tuple[int, ...]] | None = None,
     pins: Mapping[str, Array] | None = None,
+    also_read: Sequence[Path] = (),
 ) -> None:
     """Run every invocation that the input file holds, and write the outputs.
 
     Args:
         path: the model.
         inputs: a .npz file.
-        outputs: the .npz file to write.
+        outputs: the .npz file to write, or, of a model with one output, a .npy file.
         engine: what runs it.
         target: core or board, for the simulator.
         compiler: cross compiler, for the simulator; None: the first one found.
         input_shapes: static shapes of inputs, by name (.onnx).
         pins: inputs that become constants, which the input file does not hold (.onnx).
+        also_read: files that the options were read from.
 
     Raises:
         AreniteError: the model, its inputs, or a tool is at fault.
     """
+    if outputs.suffix.lower() not in (".npz", ".npy"):
+        raise UsageError(f"--outputs takes FILE.npz, or FILE.npy for a model with one output, not '{outputs}'")
     find_target(target)
     model = load_model(path)
+    check_outputs([outputs], [path, inputs, *(path.parent / name for name in data_files(model)), *also_read])
     dynamic = model.format == "onnx"
     if input_shapes or pins:
         if not dynamic:
@@ -90,9 +96,11 @@ def run_model(
     names_in, names_out = port_names(model)
     ports_in = _ports(names_in, model.graph.inputs, input_defaults(model), dynamic=dynamic)
     ports_out = _ports(names_out, model.graph.outputs, {}, dynamic=dynamic)
+    if outputs.suffix.lower() == ".npy" and len(ports_out) != 1:
+        raise UsageError(
+            f"--outputs {outputs}: the model has {len(ports_out)} outputs; give FILE.npz, which holds them all"
+        )
     feeds = load_feeds(inputs, ports_in)
-    if not outputs.parent.is_dir():
-        raise DataError(f"cannot write {outputs}: the folder {outputs.parent} does not exist")
     with open_engine(model, engine, target=target, compiler=compiler) as opened:
         steps = [[np.array(array) for array in opened.invoke(step)] for step in feeds.steps]
     save_outputs(outputs, ports_out, steps, stacked=feeds.stacked)
@@ -140,7 +148,4 @@ def _ports(
     ]
     if problems:
         raise ModelError(problems)
-    return [
-        PortSpec(key, value.type.dtype, value.type.shape, defaults.get(value.name))
-        for key, value in zip(port_keys(names), values, strict=True)
-    ]
+    return port_specs(names, values, defaults)

@@ -78,7 +78,7 @@ class OnnxDetails(Details):
         defaults: values of inputs that the caller may leave out (IR version 4 and up), by the inputs' names.
         graphs: by the names of Graph objects.
         nodes: by the names of nodes, which are unique in the whole model.
-        external: whether data is stored beside the file.
+        external: the files that hold data, as paths from the folder of this one.
         unused: initialisers that nothing reads, and their bytes.
         notes: what was odd about the file.
     """
@@ -90,6 +90,6 @@ class OnnxDetails(Details):
     defaults: Mapping[str, Array] = field(default_factory=dict)
     graphs: Mapping[str, GraphFacts] = field(default_factory=dict)
     nodes: Mapping[str, NodeFacts] = field(default_factory=dict)
-    external: bool = False
+    external: tuple[str, ...] = ()
     unused: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

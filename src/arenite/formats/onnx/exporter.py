@@ -1,14 +1,14 @@
 """From a model to an .onnx file."""
 
 import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 from onnx import ModelProto, TensorProto
 
-from arenite._base.errors import DataError, ModelError
+from arenite._base.errors import ModelError
+from arenite._base.files import written_whole
 from arenite.formats.onnx.details import OnnxDetails
 from arenite.formats.onnx.external import ExternalWriter
 from arenite.formats.onnx.importer import MAX_FILE_NBYTES
@@ -51,7 +51,7 @@ def export_model(model: Model, path: Path | str | None = None) -> bytes:
         raise ModelError(foreign)
     scopes = Scopes(model.graph, details)
     inline = sum(_inline_nbytes(value.type.nbytes) for value in scopes.constants) + len(details.header)
-    outside = details.external if path is not None else False
+    outside = bool(details.external)
     if inline > MAX_FILE_NBYTES - _ROOM_NBYTES:
         if path is None:
             raise ModelError(
@@ -74,28 +74,23 @@ def _nodes(graph: Graph) -> Iterator[Node]:
             yield from _nodes(region)
 
 
+def data_path(path: Path) -> Path:
+    """Where a model's data goes: beside the file, and when that is a link, beside what it leads to."""
+    target = Path(os.path.realpath(path))
+    return target.with_name(target.name + ".data")
+
+
 def _write(model: Model, details: OnnxDetails, scopes: Scopes, path: Path, *, outside: bool) -> bytes:
-    temporary: Path | None = None
-    data: ExternalWriter | None = None
-    try:
-        data = ExternalWriter(path.with_name(path.name + ".data")) if outside else None
+    # Files appear in the opposite order, so that the model never lacks its data.
+    with ExitStack() as stack:
+        temporary = stack.enter_context(written_whole(path))
+        data: ExternalWriter | None = None
+        if outside:
+            beside = data_path(path)
+            data = ExternalWriter(stack.enter_context(written_whole(beside)), beside.name)
+            stack.callback(data.close)
         message = _message(model, details, scopes, data)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(message)
-        temporary.chmod(0o644)
-        if data is not None:
-            data.commit()
-        temporary.replace(path)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror}") from None
-    finally:
-        if data is not None:
-            data.discard()
-        if temporary is not None:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        temporary.write_bytes(message)
     return message
 
 

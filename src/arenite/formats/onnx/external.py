@@ -1,8 +1,6 @@
 """Data beside the model's file: read by mapping, written in pieces, never outside the file's folder."""
 
 import mmap
-import os
-import tempfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import numpy as np
@@ -94,18 +92,15 @@ def _map(path: Path, location: str) -> Bytes:
 
 
 class ExternalWriter:
-    """Writes one data file, which appears when `commit` is called and else never.
+    """Writes one data file.
 
     Attributes:
-        location: its name, as tensors give it.
+        location: what the file will be called, as tensors give it.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.location = path.name
-        self._path = path
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        self._file = os.fdopen(handle, "wb")
-        self._temporary = Path(name)
+    def __init__(self, path: Path, location: str) -> None:
+        self.location = location
+        self._file = path.open("wb")
 
     def add(self, array: Array, proto: TensorProto) -> None:
         """Write an array's elements, and say in its message where they are."""
@@ -128,12 +123,6 @@ class ExternalWriter:
         ):
             proto.external_data.add(key=key, value=value)
 
-    def commit(self) -> None:
+    def close(self) -> None:
+        """Nothing is added any more."""
         self._file.close()
-        self._temporary.chmod(0o644)
-        self._temporary.replace(self._path)
-
-    def discard(self) -> None:
-        """Remove what was not committed."""
-        self._file.close()
-        self._temporary.unlink(missing_ok=True)

@@ -57,7 +57,7 @@ def import_model(source: bytes | str | Path, name: str) -> Model:
         defaults=reading.defaults,
         graphs=reading.graphs,
         nodes=reading.nodes,
-        external=bool(reading.external.used),
+        external=reading.external.used,
         unused=_unused(reading, graph),
         notes=(*reading.notes, *notes),
     )
