@@ -40,6 +40,58 @@ def test_what_has_no_kernel_goes_to_the_reference(monkeypatch: pytest.MonkeyPatc
         one("onnx.Einsum", [a], equation="ij,kj->ik")
 
 
+def weights(gates: int) -> list[np.ndarray]:
+    return [
+        RNG.standard_normal(shape).astype(np.float32) for shape in ((5, 2, 3), (1, gates * 4, 3), (1, gates * 4, 4))
+    ]
+
+
+PLANE = X[:, :2, :4, :5]
+BOXES = [np.array([[0, 0, 4, 4], [1, 1, 5, 3]], np.float32), np.array([0, 0])]
+LENGTHS = [None, np.array([5, 3], np.int32)]
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "attrs", "opset"),
+    [
+        ("LSTM", [*weights(4), *LENGTHS], {"hidden_size": 4}, 17),
+        ("GRU", [*weights(3), *LENGTHS], {"hidden_size": 4}, 17),
+        ("RNN", [*weights(1), *LENGTHS], {"hidden_size": 4}, 17),
+        ("LSTM", weights(4), {"hidden_size": 4, "clip": 0.2}, 17),
+        ("LSTM", weights(4), {"hidden_size": 4, "input_forget": 1}, 17),
+        ("LSTM", weights(4), {"hidden_size": 4, "activations": ("Sigmoid", "Relu", "Tanh")}, 17),
+        ("LpNormalization", [PLANE], {"p": 1, "axis": 1}, 17),
+        ("Hardmax", [PLANE], {}, 11),
+        ("RoiAlign", [PLANE, *BOXES], {"output_height": 2, "output_width": 3}, 13),
+        (
+            "Resize",
+            [PLANE, None, np.array([1, 1, 2, 1.5], np.float32)],
+            {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+            17,
+        ),
+    ],
+)
+def test_what_the_reference_gets_wrong_is_left_to_onnxruntime(
+    monkeypatch: pytest.MonkeyPatch, op: str, operands: list[Any], attrs: dict[str, Any], opset: int
+) -> None:
+    pytest.importorskip("onnxruntime", reason="it is the oracle and the engine")
+    given = {f"i{index}": value for index, value in enumerate(operands) if value is not None}
+    names = ["" if value is None else f"i{index}" for index, value in enumerate(operands)]
+    plain: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in attrs.items()}
+    infos = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in given.items()
+    ]
+    output = helper.make_tensor_value_info("y", 1, None)
+    graph = helper.make_graph([node(op, names, ["y"], **plain)], "g", infos, [output])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    (expected,) = engine_module.whole_model(proto.SerializeToString())(given)
+    assert np.allclose(one(f"onnx.{op}", operands, opset, **attrs), expected, 1e-6, 1e-6)
+    monkeypatch.setattr(engine_module, "has_onnxruntime", lambda: False)
+    with pytest.raises(OpError, match="computes something else"):
+        one(f"onnx.{op}", operands, opset, **attrs)
+
+
 def test_operators_of_onnxruntime() -> None:
     pytest.importorskip("onnxruntime", reason="these are its own operators")
     x = np.array([-1.0, 0.0, 2.0], np.float32)

@@ -194,6 +194,8 @@ CASES: list[tuple[str, list[Any], dict[str, Any], int]] = [
     ("BatchNormalization", [IMAGE, *(np.abs(F[0, 0]) + 0.1 for _ in range(4))], {"epsilon": 0.01}, 15),
     ("InstanceNormalization", [IMAGE, F[0, 0], F[0, 1]], {}, 6),
     ("LayerNormalization", [F, F[0, 0], F[0, 1]], {}, 17),
+    ("LRN", [np.concatenate([IMAGE, 2 * IMAGE])], {"size": 1, "alpha": 0.5}, 13),
+    ("LRN", [np.concatenate([IMAGE, 2 * IMAGE])], {"size": 5, "alpha": 0.5, "beta": 0.5, "bias": 2.0}, 13),
     ("GlobalAveragePool", [IMAGE], {}, 1),
     ("GlobalMaxPool", [IMAGE], {}, 1),
     ("MatMulInteger", [A8, B8, np.array(3, np.uint8), np.array(-2, np.int8)], {}, 10),

@@ -262,6 +262,23 @@ def _layer_normalization(call: Invocation, operands: Sequence[Array | None]) -> 
     return np.asarray(y if bias is None else y + bias).astype(x.dtype, copy=False)
 
 
+def _local_response_normalization(call: Invocation, operands: Sequence[Array | None]) -> Array:
+    x, size = required(operands, 0, "X"), call.attrs.integer("size", 0)
+    if x.ndim < 3 or size < 1:
+        raise OpError(f"X {list(x.shape)} has no channels and spatial dimensions, or the size {size} is not positive")
+    wide = widened(x)
+    squares, channels = wide * wide, x.shape[1]
+    sums = np.empty_like(wide)
+    for channel in range(channels):
+        first, last = max(0, channel - (size - 1) // 2), min(channels - 1, channel + size // 2)
+        sums[:, channel] = squares[:, first : last + 1].sum(axis=1)
+    alpha, beta, bias = (
+        call.attrs.number(name, usual) for name, usual in (("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0))
+    )
+    y = wide / (bias + alpha / size * sums) ** beta
+    return np.asarray(y).astype(x.dtype, copy=False)
+
+
 KERNELS: Kernels = {
     "AveragePool": _average_pool,
     "BatchNormalization": _batch_normalization,
@@ -271,6 +288,7 @@ KERNELS: Kernels = {
     "GlobalAveragePool": _global(np.mean),
     "GlobalMaxPool": _global(np.max),
     "InstanceNormalization": _instance_normalization,
+    "LRN": _local_response_normalization,
     "LayerNormalization": _layer_normalization,
     "MatMul": _matmul,
     "MaxPool": _max_pool,
