@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite.codegen.project import BundleKind
+from arenite.driver.asked import check_compile_options, check_optimize_options
 from arenite.driver.compile import CompileResult, compile_loaded
 from arenite.driver.load import load_model
 from arenite.driver.optimize import optimize_loaded
@@ -81,6 +82,7 @@ def compile(  # noqa: A001 - the verb of the command line
         keep=tuple(keep),
         debug_layers=debug_layers,
     )
+    check_compile_options(options)
     return compile_loaded(model, options, lambda _: None)
 
 
@@ -129,6 +131,7 @@ def optimize(
         ignore_signed_zeros=ignore_signed_zeros,
         check=check,
     )
+    check_optimize_options(options)
     return optimize_loaded(replace(model, graph=clone_graph(model.graph)), options)
 
 

@@ -8,6 +8,7 @@ import onnx.parser
 import pytest
 
 import arenite
+from arenite._base.errors import UsageError
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.tflite"
 
@@ -90,3 +91,32 @@ def test_a_bundle_may_be_for_another_build_system() -> None:
     assert {"src/digits.c", "src/digits_kept.c", "src/digits_debug.c", "library.properties"} <= set(result.files)
     assert result.report.files == tuple(sorted(result.files))
     assert "cse" not in {row.name for row in result.report.passes}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"optimize": "fast"}, "optimize: expected speed, flash or ram, found 'fast'"),
+        ({"simulate": "maybe"}, "simulate: expected auto, on or off, found 'maybe'"),
+        ({"bundle": "make"}, "bundle: expected cmake, arduino, zephyr or esp-idf, found 'make'"),
+        ({"ram_limit_nbytes": -1, "without": ("fold", "folds")}, "without: no pass is called 'folds'; there are"),
+        ({"fold_max_nbytes": -5, "flash_limit_nbytes": -2}, "fold_max_nbytes: expected 0 or more, found -5"),
+    ],
+)
+def test_compile_refuses_what_the_command_line_would_not_take(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        arenite.compile(arenite.load(DIGITS), **({"simulate": "off"} | asked))
+    assert any(problem.startswith(said) for problem in caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"check": -1}, "check: expected 0 or more, found -1"),
+        ({"without": ["folds"]}, "without: no pass is called 'folds'"),
+    ],
+)
+def test_optimize_refuses_what_the_command_line_would_not_take(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        arenite.optimize(arenite.load(DIGITS), **asked)
+    assert caught.value.problems[0].startswith(said)
