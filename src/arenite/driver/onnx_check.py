@@ -34,6 +34,8 @@ TOLERANCE = 1e-4
 # What named dimensions are taken to be, the first dimension of an input and the others, until the model runs.
 _SIZES = ((1, 8), (2, 5), (2, 16), (3, 32), (1, 64), (2, 96), (1, 512), (2, 1024), (1, 16000), (2, 20000))
 _MOST_NELEM = 1 << 18
+_MOST_FIXED_NELEM = 1 << 25
+"""Of all inputs whose sizes nobody chose here; there are several of each, and the model makes more of them."""
 _MOST_NAMED = 3
 """How many inputs a message gives the sizes of."""
 
@@ -266,6 +268,7 @@ def _feed(inputs: Sequence[Value], batch: int, other: int, high: int, rng: np.ra
     """One array for each input; None when one is no tensor, or large. Integers are small, being indices often."""
     named: dict[str, int] = {}
     feed: Feed = {}
+    fixed_nelem = 0
     for value in inputs:
         type_ = value.type
         if type_.dtype is DType.OPAQUE or type_.shape is None:
@@ -275,6 +278,9 @@ def _feed(inputs: Sequence[Value], batch: int, other: int, high: int, rng: np.ra
                 named.setdefault(dim, batch if axis == 0 else other)
         shape = tuple(named[dim] if isinstance(dim, str) else dim for dim in type_.shape)
         if math.prod(shape) > _MOST_NELEM and not type_.is_static:
+            return None
+        fixed_nelem += math.prod(shape)
+        if fixed_nelem > _MOST_FIXED_NELEM:
             return None
         if type_.dtype is DType.STRING:
             feed[value.name] = np.full(shape, "ab", object)
