@@ -125,6 +125,11 @@ def test_a_limit_counts_the_state() -> None:
     program_of(chain(), ram_limit=whole)
     with pytest.raises(LimitError, match=r"and the state 28, 1 more than the limit of"):
         program_of(chain(), ram_limit=whole - 1)
+    # What would have to go cannot be more than what is there.
+    with pytest.raises(LimitError, match=r"the state alone takes 3 more than the limit, so that no plan of buffers"):
+        program_of(chain(), ram_limit=25)
+    with pytest.raises(LimitError, match=r"so \d+ bytes of that step's buffers would have to go"):
+        program_of(chain(), ram_limit=28)
 
 
 def test_planted_overlap_and_strangers_are_found() -> None:

@@ -56,7 +56,9 @@ def check_limit(
     if rest:
         named += f" and {len(rest)} more of {sum(b.nbytes for b in rest):,} in all"
     needed = _live_nbytes(buffers, peak)
-    if placement.lower_bound_nbytes > limit:
+    if limit < 0:
+        verdict = f"the state alone takes {-limit:,} more than the limit, so that no plan of buffers can help"
+    elif placement.lower_bound_nbytes > limit:
         verdict = (
             f"no plan of these buffers can do with less than {placement.lower_bound_nbytes:,}, so "
             f"{placement.lower_bound_nbytes - limit:,} bytes of that step's buffers would have to go"
