@@ -171,6 +171,15 @@ def test_mean_per_element_in_old_opsets() -> None:
     assert said(SPEC, n.model("y"), "y") == ["missed per-element"]
 
 
+@pytest.mark.parametrize(
+    ("opset", "attrs"), [(9, {"training_mode": 1}), (17, {"spatial": 0}), (8, {}), (8, {"spatial": 1})], ids=str
+)
+def test_attributes_that_an_opset_does_not_have_say_nothing(opset: int, attrs: dict[str, Any]) -> None:
+    n = Net(opset=opset)
+    n.norm(conv(n), 4, "y", **attrs)
+    assert said(SPEC, n.model("y"), "y") == ["passed fused-after"]
+
+
 def test_parameters_of_another_size() -> None:
     n = Net()
     n.norm(conv(n), 4, "y", scale=rand(1))

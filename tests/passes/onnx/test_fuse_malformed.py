@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from arenite._base.dtypes import DType
 from arenite.formats.onnx import import_model, model_registry
+from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Node, Value
+from arenite.ir.types import TensorType
+from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.passes.base import Context, Pass
-from arenite.passes.onnx import fuse_quantized
+from arenite.passes.onnx import fuse_operands, fuse_quantized
 from arenite.passes.onnx.fuse_affine import FuseAffine, FuseBatchNorm
 from arenite.passes.onnx.fuse_clamps import MergeClamps
 from arenite.passes.onnx.fuse_factors import MergeFactors
@@ -108,6 +112,36 @@ def test_values_before_quantization_are_followed_once(monkeypatch: pytest.Monkey
     imported = import_model(n.model("q").SerializeToString(), "net")
     assert len(fuse_quantized.leads_to_quantization(imported.graph)) == 9
     assert len(followed) == 8
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "results", "affine"),
+    [
+        ("BatchNormalization", "xcccc", 1, True),
+        ("BatchNormalization", "xcccc", 3, True),
+        ("BatchNormalization", "xcccc", 0, False),
+        ("BatchNormalization", "xccc", 1, False),
+        ("BatchNormalization", "xcccc-", 1, False),
+        ("Mul", "xc", 1, True),
+        ("Mul", "xc", 2, False),
+        ("Mul", "x-c", 1, False),
+        ("Mul", "xcc", 1, False),
+        ("Neg", "x", 1, True),
+        ("Pow", "xc", 1, False),
+    ],
+)
+def test_precondition_operators_have_their_operands(op: str, operands: str, results: int, affine: bool) -> None:
+    b = GraphBuilder()
+    type_ = TensorType(DType.FLOAT32, (4,))
+    known = {"x": b.input("x", type_), "c": b.constant("c", np.ones(4, np.float32)), "-": None}
+    node = b.node(f"onnx.{op}", [known[each] for each in operands], [type_] * results, OnnxAttrs())
+    assert fuse_operands.is_affine(node) is affine
+    assert [value.name for value in fuse_operands.data_operands(node)] == ["x"]
+
+
+def test_dimensions_that_there_are_not_are_not_known() -> None:
+    channels = fuse_operands.Channels(4, -1, 2, 2, (3, 4), is_sure=False)
+    assert [channels.dim(axis) for axis in (-1, -2, -3)] == [4, 3, None]
 
 
 @pytest.mark.parametrize(("ops", "spec"), [(("MatMul", "Identity", "Neg"), FuseAffine())], ids=["view"])
