@@ -63,12 +63,6 @@ LENGTHS = [None, np.array([5, 3], np.int32)]
         ("LpNormalization", [PLANE], {"p": 1, "axis": 1}, 17),
         ("Hardmax", [PLANE], {}, 11),
         ("RoiAlign", [PLANE, *BOXES], {"output_height": 2, "output_width": 3}, 13),
-        (
-            "Resize",
-            [PLANE, None, np.array([1, 1, 2, 1.5], np.float32)],
-            {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
-            17,
-        ),
     ],
 )
 def test_what_the_reference_gets_wrong_is_left_to_onnxruntime(

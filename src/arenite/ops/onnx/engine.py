@@ -240,11 +240,8 @@ class _Task:
             return has_lengths or any(name in _OVERLOOKED for name, _ in self.attrs.fields)
         if opset < _SAME_IN_REFERENCE_SINCE.get(operator, 0):
             return True
-        if operator == "LpNormalization":
-            # It adds up the elements, not their magnitudes.
-            return self.attrs.integer("p", 2) == 1
-        # It takes the size of the result for what it was before it was rounded.
-        return operator == "Resize" and self.attrs.text("coordinate_transformation_mode", "") == "align_corners"
+        # It adds up the elements, not their magnitudes.
+        return operator == "LpNormalization" and self.attrs.integer("p", 2) == 1
 
     def feeds(self) -> dict[str, Any]:
         return {f"i{index}": value for index, value in enumerate(self.operands) if value is not None}
