@@ -87,6 +87,21 @@ def test_a_model_in_which_nothing_changed_has_a_page_too() -> None:
     assert "no pass found anything to change" in text
 
 
+def test_nodes_that_were_changed_are_listed_with_what_changed() -> None:
+    node = replace(DIFF.graphs.before[0], change="1x4 → 1x3; shrink: smaller", reason="smaller")
+    text = html.unescape(render_diff(replace(DIFF, graphs=GraphsRecord((node,), (node,)))))
+    assert '<td class="why">1x4 → 1x3; shrink: smaller</td>' in text
+    assert "Every node is still there" not in text
+
+
+def test_a_small_screen_is_told_that_there_is_more() -> None:
+    """The graph after the passes is beyond the right edge there, and nothing points at things."""
+    page = render_diff(DIFF)
+    assert page.count('class="muted swipe"') == page.count('class="picked"') == 1
+    assert "or tap it" in page
+    assert "@media (max-width: 680px) { .swipe { display: block; } }" in page
+
+
 def test_a_tall_picture_goes_over_several_printed_pages() -> None:
     assert 'class="graphs"' in render_diff(DIFF)
     assert 'class="graphs tall"' in render_diff(large())

@@ -91,3 +91,16 @@ def test_many_values_alive_at_once_make_no_wide_picture() -> None:
     picture = graphs_svg(graphs)
     assert len(picture) < 400_000
     assert float(picture.split('viewBox="0 0 ')[1].split()[0]) < 1200
+
+
+def test_what_passes_changed_is_marked_on_both_sides() -> None:
+    changed = replace(named("b"), change="1x64 → 1x60; shrink: smaller", reason="removed")
+    nodes = chain(named("a"), changed, named("c"))
+    graphs = GraphsRecord(nodes, nodes)
+    assert [row.same for row in aligned(graphs)] == [True, False, True]
+    picture = graphs_svg(graphs)
+    assert picture.count('class="changed"') == picture.count("✎ op") == 2
+    assert picture.count("1: b – 1x64 → 1x60; shrink: smaller") == 2
+    assert picture.count('class="reason">removed<') == 1
+    many = chain(*(replace(changed, name=f"n{i}", origin=(f"n{i}",)) for i in range(1000)))
+    assert f"⋮ {1000 - MAX_ROWS + 1} nodes, changed" in graphs_svg(GraphsRecord(many, many))

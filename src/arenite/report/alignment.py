@@ -67,7 +67,7 @@ def _parts(graphs: GraphsRecord) -> Iterator[_Part]:
     i = j = 0
     stretch: list[tuple[int, int]] = []
     for left, right in _pairs(graphs):
-        same = graphs.after[right].origin == (graphs.before[left].name,)
+        same = graphs.after[right].origin == (graphs.before[left].name,) and not graphs.before[left].change
         if (i, j) != (left, right) or not same:
             yield from _stretch(stretch)
             stretch = []

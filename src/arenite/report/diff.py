@@ -48,7 +48,7 @@ class Group:
 
 def render_diff(diff: Diff) -> str:
     """The page. Every text of the model is escaped; the content policy allows our own script alone."""
-    gone = [node for node in diff.graphs.before if node.fate]
+    gone = [node for node in diff.graphs.before if node.fate] + [n for n in diff.graphs.before if n.change]
     return render_page(
         "diff.html.j2",
         diff=diff,

@@ -107,19 +107,26 @@ def _count(nodes: Sequence[NodeRecord]) -> str:
 
 
 def _fates(graphs: GraphsRecord, heirs: Sequence[int | None]) -> list[str]:
-    """Of each node of the model: `gone` when nothing stands for it, `fused` when a node of another op does."""
+    """Of each node of the model: `gone` when nothing stands for it, `fused` when a node of another op does.
+
+    `changed` when passes changed something of it.
+    """
     kinds = []
     for node, heir in zip(graphs.before, heirs, strict=True):
         stays = heir is not None and graphs.after[heir].op == node.op and graphs.after[heir].name == node.name
-        kinds.append("gone" if heir is None else "node" if stays or not node.fate else "fused")
+        left = "changed" if node.change else "node"
+        kinds.append("gone" if heir is None else left if stays or not node.fate else "fused")
     return kinds
 
 
 def _news(graphs: GraphsRecord, heirs: Sequence[int | None]) -> list[str]:
-    """Of each node that is left: `fresh` when none of the model was like it, `touched` when it stands for several."""
+    """Of each node that is left: `fresh` when none of the model was like it, `touched` when it stands for several.
+
+    `changed` when passes changed something of it.
+    """
     known = {heir for heir, node in zip(heirs, graphs.before, strict=True) if _like(graphs, heir, node)}
     return [
-        "fresh" if index not in known else "touched" if len(node.origin) > 1 else "node"
+        "fresh" if index not in known else "touched" if len(node.origin) > 1 else "changed" if node.change else "node"
         for index, node in enumerate(graphs.after)
     ]
 
@@ -149,7 +156,10 @@ def _many(nodes: Sequence[NodeRecord], group: Nodes, kinds: Sequence[str], *, sa
     ops = Counter(_op(nodes[index]) for index in group).most_common(8)
     listed = ", ".join(f"{count} {op}" for op, count in ops)
     gone = sum(kinds[index] in ("gone", "fused") for index in group)
-    what = "the same" if same else "gone" if gone == len(group) else f"{gone} of them gone" if gone else "more"
+    changed = sum(kinds[index] in ("changed", "touched", "fresh") for index in group)
+    counts = ((gone, "gone"), (changed, "changed or new"))
+    parts = [text if count == len(group) else f"{count:,} {text}" for count, text in counts if count]
+    what = "the same" if same else " and ".join(parts) or "more"
     return NodeRecord(listed, f"⋮ {len(group):,} nodes, {what}", "", (), ())
 
 
@@ -184,7 +194,7 @@ def _joins(before: _Side, after: _Side, heirs: Sequence[int | None]) -> list[str
     return lines
 
 
-_MARKS = {"gone": "✗ ", "fused": "→ ", "fresh": "+ ", "touched": "✎ "}
+_MARKS = {"gone": "✗ ", "fused": "→ ", "fresh": "+ ", "touched": "✎ ", "changed": "✎ "}
 """What a box begins with, so that its kind is not told by its look alone."""
 
 
@@ -199,6 +209,8 @@ def _boxes(side: _Side) -> list[str]:
             title += f" – {node.fate}"
         elif kind in ("fresh", "touched") and node.origin:
             title += f" – stands for {', '.join(node.origin[:_MOST_EDGES])}"
+        if node.change:
+            title += f" – {node.change}"
         # Of what is not known a name tells more; its end, since exporters begin names with all scopes.
         word = node.shape or ("" if several else node.name[-_TAIL:])
         word += " (nested)" if node.inside else ""
@@ -212,10 +224,10 @@ def _boxes(side: _Side) -> list[str]:
 
 
 def _whys(side: _Side) -> list[str]:
-    """Why a node went, in a word, beside it."""
+    """Why a node went or was changed, in a word, beside it."""
     texts = []
     for box, node in enumerate(side.laid.nodes):
-        if node.fate and node.reason and len(side.nodes[box]) == 1:
+        if (node.fate or node.change) and node.reason and len(side.nodes[box]) == 1:
             _, y = side.place(box)
             x = side.left + side.laid.width - LANE + 2
             texts.append(f'<text x="{x:.0f}" y="{y + 14}" class="reason">{escape(_cut(node.reason, _WHY))}</text>')

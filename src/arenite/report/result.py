@@ -120,6 +120,7 @@ class NodeRecord:
         origin: names of the operators of the model that it stands for.
         fate: of a node of the model: what became of it, when no node of the same op stands for it; else empty.
         reason: the slug of the remark that says why, when there is one.
+        change: of a node that is in both graphs: what passes changed of it, and which; empty when nothing.
         inside: the node whose nested graph it is in; empty in the outermost graph.
     """
 
@@ -131,6 +132,7 @@ class NodeRecord:
     fate: str = ""
     reason: str = ""
     inside: str = ""
+    change: str = ""
 
 
 @dataclass(frozen=True)

@@ -43,3 +43,10 @@ for (const search of document.querySelectorAll("input[data-table]")) {
     status.textContent = `${shown} ${status.dataset.noun}`;
   });
 }
+for (const picture of document.querySelectorAll("svg.graphs")) {
+  const status = picture.closest("section").querySelector(".picked");
+  picture.addEventListener("click", (event) => {
+    const title = event.target.closest("g")?.querySelector("title");
+    status.textContent = title ? title.textContent : "";
+  });
+}
