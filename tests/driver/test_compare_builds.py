@@ -87,6 +87,6 @@ def test_options_of_models_are_refused_for_builds(builds: tuple[Path, Path], tmp
     with pytest.raises(UsageError, match="--inputs is for models"):
         compare(*builds, tmp_path / "in.npz")
     with pytest.raises(UsageError, match="--fail-above is for outputs"):
-        _ = compare(*builds, None).worst_output
+        compare(*builds, None).problem(0.0)
     with pytest.raises(DataError, match=r"report\.json: there is no such file"):
         compare(tmp_path, builds[0], None)

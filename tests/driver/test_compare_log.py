@@ -18,6 +18,7 @@ from arenite.driver.options import CompileOptions, ObjectiveName
 from arenite.formats.tflite import export_model
 from arenite.targets import get
 from arenite.toolchain import cross, firmware_compiler
+from cli.in_process import call
 from cli.test_cli import DIGITS, arenite
 from named_state import START, assigning, delay, model_of
 
@@ -138,6 +139,43 @@ def test_what_a_truncated_log_lacks_is_not_called_equal(tmp_path: Path, digits_l
     assert found.worst_output == float("inf")
     assert "nothing that the log has differs" in found.to_text()
     assert "truncated" in found.to_text()
+
+
+@pytest.mark.gcc
+@pytest.mark.parametrize("kept", ["nothing", "inputs"])
+def test_a_log_of_nothing_but_damage_is_no_comparison(tmp_path: Path, digits_log: Path, kept: str) -> None:
+    """A log that tells its inputs alone does not tell either what came of them."""
+    lines = digits_log.read_text().splitlines(keepends=True)
+    head = len(f"$ARN D {'0' * 8} {'0' * 8} ")
+
+    def spoilt(line: str) -> str:
+        inputs = kept == "inputs" and line[head:].startswith("00000000")
+        return line.replace("0", "1", 3) if line[:6] in ("$ARN D", "$ARN S") and not inputs else line
+
+    path = tmp_path / "damaged.log"
+    path.write_text("".join(map(spoilt, lines)))
+    found = compare_log(DIGITS, path, None)
+    assert len(found.verdicts) == (20 if kept == "inputs" else 0)
+    assert found.nothing_compared
+    assert found.to_json()["nothing_compared"]
+    for more in [], ["--fail-above", "0"], ["--json"]:
+        done = call("compare", DIGITS, path, *more)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: nothing could be compared: the log tells of no layer")
+        assert "differs by" not in done.stderr
+        assert "differs" not in done.stdout.replace('"differs"', "") or more == ["--json"]
+        assert "equal" not in done.stdout.splitlines()[-1]
+
+
+@pytest.mark.gcc
+def test_what_the_log_lacks_of_an_output_is_no_difference_of_inf(tmp_path: Path, digits_log: Path) -> None:
+    cut = tmp_path / "cut.log"
+    text = digits_log.read_text()
+    cut.write_text(text[: len(text) // 4])
+    assert call("compare", DIGITS, cut).returncode == 0
+    done = call("compare", DIGITS, cut, "--fail-above", 0)
+    assert done.returncode == 1
+    assert done.stderr == "error: an output is not whole in the log, so that nobody knows whether it differs\n"
 
 
 @pytest.mark.gcc

@@ -26,11 +26,11 @@ def compare(
     from arenite.driver.compare import compare as compare_any  # noqa: PLC0415 - heavy
 
     found = compare_any(a, b, inputs)
-    worst = 0.0 if fail_above is None else found.worst_output
+    problem = found.problem(fail_above)
     if as_json:
         print_json(found.to_json())
     else:
         typer.echo(found.to_text())
-    if fail_above is not None and not worst <= fail_above:
-        typer.echo(f"error: an output differs by {worst:.3g}, more than {fail_above:g}", err=True)
+    if problem:
+        typer.echo(f"error: {problem}", err=True)
         raise typer.Exit(1)

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from arenite._base.errors import AreniteError, DataError, UsageError
-from arenite.driver.arrays import PortSpec, load_feeds, port_keys
+from arenite._base.errors import AreniteError, DataError, ModelError, UsageError
+from arenite.driver.arrays import load_feeds, port_specs
 from arenite.driver.build import build
 from arenite.driver.compare_builds import BuildComparison, compare_builds, is_build
 from arenite.driver.compare_log import LogComparison, compare_log
+from arenite.driver.inspect import model_macs
 from arenite.driver.load import SUFFIXES, load_model, port_names, registry_for
 from arenite.driver.options import CompileOptions
 from arenite.interp import interpreter_for
@@ -37,14 +38,42 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class CompiledCost:
+    """What `compile` makes of a model: other nodes, weights and multiply-accumulates than are in the file."""
+
+    target: str
+    layers: int
+    constants_nbytes: int
+    arena_nbytes: int
+    macs: int
+
+
+@dataclass(frozen=True)
 class Cost:
-    """What a model costs; None where it cannot be compiled."""
+    """What a model costs.
+
+    Attributes:
+        file_nbytes, nodes, weights_nbytes, macs: of the model as it is in the file; macs None where it is not known.
+        compiled: None where the model cannot be compiled.
+    """
 
     file_nbytes: int
     nodes: int
     weights_nbytes: int
-    arena_nbytes: int | None
     macs: int | None
+    compiled: CompiledCost | None
+
+    def to_json(self) -> dict[str, object]:
+        return {**vars(self), "compiled": None if self.compiled is None else vars(self.compiled)}
+
+
+_IN_FILE = (("file, bytes", "file_nbytes"), ("nodes", "nodes"), ("weights, bytes", "weights_nbytes"), ("MACs", "macs"))
+_COMPILED = (
+    ("layers", "layers"),
+    ("constants, bytes", "constants_nbytes"),
+    ("arena, bytes", "arena_nbytes"),
+    ("MACs", "macs"),
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +90,15 @@ class Comparison:
     def worst_output(self) -> float:
         return max((d.error for d in self.differences if d.is_output), default=0.0)
 
+    def problem(self, limit: float | None) -> str:
+        """Why the models are not as much alike as was asked for; empty when they are."""
+        worst = self.worst_output
+        if limit is None or worst <= limit:
+            return ""
+        if np.isfinite(worst):
+            return f"an output differs by {worst:.3g}, more than {limit:g}"
+        return "an output has another shape, or numbers that are not finite where the other's are"
+
     @property
     def first_divergent(self) -> Difference | None:
         """The first tensor that differs at all."""
@@ -71,7 +109,7 @@ class Comparison:
         return {
             "a": str(self.a),
             "b": str(self.b),
-            "costs": [vars(cost) for cost in self.costs],
+            "costs": [cost.to_json() for cost in self.costs],
             "inputs": self.inputs,
             "worst_output_error": _finite(self.worst_output),
             "first_divergent": None if first is None else first.name,
@@ -84,16 +122,13 @@ class Comparison:
     def _lines(self) -> Iterator[str]:
         yield f"A {self.a}"
         yield f"B {self.b}"
-        yield f"{'':16}{'A':>14}{'B':>14}"
-        for label, field in (
-            ("file, bytes", "file_nbytes"),
-            ("nodes", "nodes"),
-            ("weights, bytes", "weights_nbytes"),
-            ("arena, bytes", "arena_nbytes"),
-            ("MACs", "macs"),
-        ):
-            cells = [getattr(cost, field) for cost in self.costs]
-            yield f"{label:16}" + "".join(f"{'-' if cell is None else format(cell, ','):>14}" for cell in cells)
+        yield f"{'as it is in the file':20}{'A':>14}{'B':>14}"
+        yield from _rows(_IN_FILE, self.costs)
+        compiled = [cost.compiled for cost in self.costs]
+        targets = [cost.target for cost in compiled if cost is not None]
+        if targets:
+            yield f"compiled for {targets[0]}"
+            yield from _rows(_COMPILED, compiled)
         yield f"tensors that both name, on {self.inputs} inputs (error: max|a - b| / max|a|):"
         for d in self.differences:
             mark = "output " if d.is_output else ""
@@ -107,8 +142,10 @@ def compare(a: Path, b: Path, inputs: Path | None) -> Comparison | LogComparison
     """Compare two models, two builds, or a model with the log of a board.
 
     Raises:
+        DataError: an argument is missing, or none of the two kinds: all of them, those that are missing first.
         AreniteError: see `compare_files`, `compare_builds` and `compare_log`.
     """
+    _check_arguments(a, b, inputs)
     if is_build(a) and is_build(b):
         if inputs is not None:
             raise UsageError("--inputs is for models: two builds are compared by their reports")
@@ -118,6 +155,19 @@ def compare(a: Path, b: Path, inputs: Path | None) -> Comparison | LogComparison
             asked = "give two models, two folders that compile wrote, or a model and a board's log"
             raise UsageError(f"{one} is a folder, and {other} is none: {asked}")
     return compare_files(a, b, inputs) if b.suffix.lower() in SUFFIXES else compare_log(a, b, inputs)
+
+
+def _check_arguments(a: Path, b: Path, inputs: Path | None) -> None:
+    problems = [
+        f"{path}: there is no such {'file' if path is inputs else 'file or folder'}"
+        for path in dict.fromkeys((a, b, None if is_build(a) and is_build(b) else inputs))
+        if path is not None and not path.exists()
+    ]
+    if a.exists() and not is_build(a) and a.suffix.lower() not in SUFFIXES:
+        kinds = f"a file that ends in {' or '.join(SUFFIXES)}, or a folder that 'arenite compile' wrote"
+        problems.append(f"{a}: not a model: expected {kinds}")
+    if problems:
+        raise DataError(problems)
 
 
 def compare_files(a: Path, b: Path, inputs: Path | None) -> Comparison:
@@ -132,12 +182,27 @@ def compare_files(a: Path, b: Path, inputs: Path | None) -> Comparison:
         DataError: the models do not take the same inputs or give as many outputs.
         ModelError: a model is damaged, or has operators that Arenite lacks.
     """
-    models = load_model(a), load_model(b)
+    models = _load_both(a, b)
     _check_ports(*models)
     feeds = _feeds(models[0], inputs)
+    if not feeds:
+        where = f"{inputs} holds no invocation" if inputs is not None else "no inputs can be made up; use --inputs"
+        raise DataError(f"nothing could be compared: {where}")
     traces = [_run(model, feeds) for model in models]
-    costs = _cost(a, models[0]), _cost(b, models[1])
+    costs = cost_of(a, models[0]), cost_of(b, models[1])
     return Comparison(a, b, costs, tuple(_differences(models, traces)), len(feeds))
+
+
+def _load_both(a: Path, b: Path) -> tuple[Model, Model]:
+    models, problems = [], []
+    for path in (a, b):
+        try:
+            models.append(load_model(path))
+        except (DataError, ModelError) as error:
+            problems += [problem for problem in error.problems if problem not in problems]
+    if problems:
+        raise ModelError(problems)
+    return models[0], models[1]
 
 
 def _check_ports(a: Model, b: Model) -> None:
@@ -156,9 +221,7 @@ def _check_ports(a: Model, b: Model) -> None:
 def _feeds(model: Model, inputs: Path | None) -> list[list[Array]]:
     if inputs is None:
         return [[feed.arrays[v.name] for v in model.graph.inputs] for feed in made_up_feeds(model.graph)]
-    keys = port_keys(port_names(model)[0])
-    ports = [PortSpec(k, v.type.dtype, v.type.shape) for k, v in zip(keys, model.graph.inputs, strict=True)]
-    return [list(step) for step in load_feeds(inputs, ports).steps]
+    return [list(step) for step in load_feeds(inputs, port_specs(port_names(model)[0], model.graph.inputs)).steps]
 
 
 @dataclass(frozen=True)
@@ -225,14 +288,31 @@ def _real(array: Array, type_: TensorType) -> Reals:
     return (values - q.zero_point) * q.scale
 
 
-def _cost(path: Path, model: Model) -> Cost:
+def cost_of(path: Path, model: Model) -> Cost:
+    """What a model costs, in its file and compiled."""
     weights = sum(value.type.nbytes for value in model.graph.constants())
+    return Cost(path.stat().st_size, len(model.graph), weights, model_macs(model), _compiled_cost(model))
+
+
+def _compiled_cost(model: Model) -> CompiledCost | None:
+    options = CompileOptions(simulate="off")
     try:
-        program = build(model, CompileOptions(simulate="off"), lambda _: None).program
-        arena, macs = program.placement.arena_nbytes, sum(call.macs for call in program.calls)
+        program = build(model, options, lambda _: None).program
     except AreniteError:
-        arena, macs = None, None
-    return Cost(path.stat().st_size, len(model.graph), weights, arena, macs)
+        return None
+    return CompiledCost(
+        target=options.target,
+        layers=len(program.calls),
+        constants_nbytes=sum(constant.data.nbytes for constant in program.constants),
+        arena_nbytes=program.placement.arena_nbytes,
+        macs=sum(call.macs for call in program.calls),
+    )
+
+
+def _rows(rows: Sequence[tuple[str, str]], costs: Sequence[object]) -> Iterator[str]:
+    for label, field in rows:
+        cells = [getattr(cost, field, None) for cost in costs]
+        yield f"  {label:18}" + "".join(f"{'-' if cell is None else format(cell, ','):>14}" for cell in cells)
 
 
 def _finite(value: float) -> float | None:

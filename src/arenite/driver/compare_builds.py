@@ -69,14 +69,15 @@ class BuildComparison:
     figures: tuple[Figure, ...]
     layers: tuple[LayerChange, ...]
 
-    @property
-    def worst_output(self) -> float:
-        """Builds have no outputs.
+    def problem(self, limit: float | None) -> str:
+        """Builds have no outputs that could differ.
 
         Raises:
-            UsageError: always.
+            UsageError: there is a limit.
         """
-        raise UsageError("--fail-above is for outputs: two builds are compared by what they cost")
+        if limit is not None:
+            raise UsageError("--fail-above is for outputs: two builds are compared by what they cost")
+        return ""
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -126,11 +127,23 @@ def compare_builds(a: Path, b: Path) -> BuildComparison:
     Raises:
         DataError: a folder has no report, or one that is none.
     """
-    one, two = _report(a), _report(b)
+    one, two = _reports(a, b)
     figures = tuple(Figure(label, _number(one, path), _number(two, path)) for label, path in _FIGURES)
     layers = tuple(_layers(_layer_map(one), _layer_map(two)))
     hashes = [_text(report, "model.sha256") for report in (one, two)]
     return BuildComparison(a, b, hashes[0] == hashes[1], (_text(one, "target"), _text(two, "target")), figures, layers)
+
+
+def _reports(*folders: Path) -> list[Mapping[str, object]]:
+    reports, problems = [], []
+    for folder in folders:
+        try:
+            reports.append(_report(folder))
+        except DataError as error:
+            problems += [problem for problem in error.problems if problem not in problems]
+    if problems:
+        raise DataError(problems)
+    return reports
 
 
 def _report(folder: Path) -> Mapping[str, object]:

@@ -13,7 +13,7 @@ from arenite._base.ctype import NUMPY_OF_CTYPE
 from arenite._base.errors import AreniteError, DataError
 from arenite._base.text import short_name
 from arenite.codegen.debug import Record, debug_records, fingerprint
-from arenite.driver.arrays import PortSpec, load_feeds, port_keys
+from arenite.driver.arrays import load_feeds, port_specs
 from arenite.driver.board_log import BoardLog, LoggedRecord, LoggedRun, read_board_log
 from arenite.driver.build import Build, build
 from arenite.driver.extras import options_of_log
@@ -99,6 +99,26 @@ class LogComparison:
         unknown = any(v.status in ("missing", "incomplete") for v in last) or not self.verdicts
         return max([v.error for v in last] + [float("inf")] * unknown, default=0.0)
 
+    @property
+    def nothing_compared(self) -> bool:
+        """Whether the log tells nothing of any layer; inputs that it gives itself are no comparison."""
+        return not any(v.status == "differs" or (v.layer and v.status != "missing") for v in self.verdicts)
+
+    def problem(self, limit: float | None) -> str:
+        """Why the log does not show what was asked for; empty when it does."""
+        if self.nothing_compared:
+            return "nothing could be compared: the log tells of no layer; log again, from the start of the firmware on"
+        worst = self.worst_output
+        if limit is None or worst <= limit:
+            return ""
+        outputs = [v for v in self.verdicts if v.what in self.outputs]
+        known = max((v.error for v in outputs if np.isfinite(v.error)), default=0.0)
+        if known > limit:
+            return f"an output differs by {known:.3g}, more than {limit:g}"
+        if any(v.status == "differs" for v in outputs):
+            return "an output differs, by how much is not known"
+        return "an output is not whole in the log, so that nobody knows whether it differs"
+
     def to_json(self) -> dict[str, object]:
         first = self.first_divergent
         worst = self.worst_output
@@ -107,6 +127,7 @@ class LogComparison:
             "log": str(self.log),
             "invocations": self.runs,
             "damaged_lines": self.damaged,
+            "nothing_compared": self.nothing_compared,
             "worst_output_error": worst if np.isfinite(worst) else None,
             "first_divergent": None if first is None else _plain(first),
             "records": [_plain(verdict) for verdict in self.verdicts],
@@ -129,7 +150,9 @@ class LogComparison:
         first = self.first_divergent
         if first is None:
             compared = len({verdict.run for verdict in self.verdicts})
-            if not self.verdicts or any(v.status != "equal" for v in self.verdicts):
+            if self.nothing_compared:
+                yield "nothing could be compared"
+            elif any(v.status != "equal" for v in self.verdicts):
                 yield "nothing that the log has differs"
             elif compared < self.runs:
                 yield f"all of {compared} invocations are equal; {self.runs - compared} could not be compared"
@@ -205,9 +228,7 @@ def _build_of(model: Model, log: BoardLog, path: Path) -> Build:
 def _given(model: Model, inputs: Path | None) -> Sequence[Sequence[Array]] | None:
     if inputs is None:
         return None
-    keys = port_keys(port_names(model)[0])
-    ports = [PortSpec(k, v.type.dtype, v.type.shape) for k, v in zip(keys, model.graph.inputs, strict=True)]
-    return load_feeds(inputs, ports).steps
+    return load_feeds(inputs, port_specs(port_names(model)[0], model.graph.inputs)).steps
 
 
 class _Comparer:

@@ -144,6 +144,14 @@ def inspect_model(path: Path) -> Inspection:
     )
 
 
+def model_macs(model: Model) -> int | None:
+    """Of one invocation of a model as it is in its file; None where shapes are not known, or operators are not."""
+    graph, registry = model.graph, registry_for(model)
+    if model.format != "onnx":
+        return _macs(graph, registry)
+    return None if _onnx_problems(graph, registry) else _of_onnx(graph, registry)[0]
+
+
 def _onnx_problems(graph: Graph, registry: Registry) -> list[str]:
     """What is wrong with a graph of the onnx dialect."""
     missing = unsupported(graph, registry, listing=False)
