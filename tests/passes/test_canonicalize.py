@@ -274,6 +274,7 @@ def test_attributes_are_simplified_by_the_facet() -> None:
     graph = b.output(b.node("t.abs", [b.input("x", F)], [F], ScaleAttrs(-2.0), name="it").result)
     remarks = Canonicalize().run(graph, Context(TINY.extended_with([scale]))).remarks
     assert [r.reason.slug for r in remarks] == ["simpler-attributes", "simple-attributes"]
+    assert remarks[0].text == "the attributes of it became simpler: by -2.0 → 2.0"
     assert next(graph.nodes).attrs == ScaleAttrs(2.0)
 
 

@@ -1,22 +1,22 @@
 """Canonicalization: of several ways to say the same, the shortest."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
 
 from arenite._base.remarks import Reason
-from arenite.ir.attrs import Activation
+from arenite.ir.attrs import Activation, Attrs
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import NotApplicable, Trait
 from arenite.ir.pattern import Mismatch
-from arenite.ir.printer import attrs_text
+from arenite.ir.printer import attr_text
 from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
 from arenite.passes.base import Pass, Work
 from arenite.passes.clamps import CLAMPS, both
 
-SIMPLER_ATTRS = Reason("simpler-attributes", "the attributes of {subject} became {attrs}")
+SIMPLER_ATTRS = Reason("simpler-attributes", "the attributes of {subject} became simpler: {changes}")
 SIMPLE_ATTRS = Reason("simple-attributes", "the attributes of {subject} have no simpler form")
 REMOVED = Reason("no-op", "{subject} gives its operand unchanged ({why}), so it was removed")
 SHORTCUT = Reason("reads-through", "{subject} reads %{value} instead, since the {op} between makes no difference")
@@ -95,8 +95,15 @@ def _facet(node: Node, work: Work) -> Done | Mismatch:
     attrs = facet(node)
     if attrs is None or attrs == node.attrs:
         return Mismatch(SIMPLE_ATTRS)
+    changes = _changes(node.attrs, attrs)
     work.rewriter.set_attrs(node, attrs)
-    return Done(SIMPLER_ATTRS, {"attrs": attrs_text(attrs) or "the default ones"})
+    return Done(SIMPLER_ATTRS, {"changes": changes})
+
+
+def _changes(before: Attrs, after: Attrs) -> str:
+    """Each attribute that changed, as `dilation (2, 2) → (1, 1)`."""
+    texts = [(f.name, attr_text(getattr(before, f.name)), attr_text(getattr(after, f.name))) for f in fields(after)]
+    return ", ".join(f"{name} {old} → {new}" for name, old, new in texts if old != new)
 
 
 def _has_facet(node: Node, work: Work) -> bool:
