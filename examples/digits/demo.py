@@ -7,9 +7,9 @@ Trains nothing and needs no board: a cross compiler and an emulator come with `p
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def main() -> None:
     (port,) = report["model"]["inputs"]
     quantization = Quantization.per_tensor(port["scale"], port["zero_point"])
     images = quantize_images(samples.floats(), quantization)
-    outputs = simulate(images, report, arguments.target)
+    outputs = simulate(images, report, arguments.target, arguments.output)
     correct = int((outputs.argmax(axis=1) == samples.labels).sum())
 
     print()
@@ -54,7 +54,7 @@ def main() -> None:
 
 def arenite(*arguments: str | Path) -> None:
     """Shows and runs one command of the arenite that this Python has; its messages go to the terminal."""
-    print("$ arenite", *map(_short, arguments), flush=True)
+    print("$ arenite", shlex.join(str(_short(argument)) for argument in arguments), flush=True)
     command = Path(sys.executable).with_name("arenite")
     finished = subprocess.run([command, *arguments], check=False)
     if finished.returncode:
@@ -67,17 +67,19 @@ def _short(argument: str | Path) -> str | Path:
     return argument.relative_to(here) if isinstance(argument, Path) and argument.is_relative_to(here) else argument
 
 
-def simulate(images: NDArray[np.int8], report: Mapping[str, Any], target: str) -> NDArray[np.int8]:
-    """Outputs int8 [N, classes] of the firmware for images [N, H, W, C], invoked once for each."""
+def simulate(images: NDArray[np.int8], report: Mapping[str, Any], target: str, folder: Path) -> NDArray[np.int8]:
+    """Outputs int8 [N, classes] of the firmware for images [N, H, W, C], invoked once for each.
+
+    Both stay in the folder, so that the command that is shown can be run again.
+    """
     (source,), (result,) = report["model"]["inputs"], report["model"]["outputs"]
-    with tempfile.TemporaryDirectory() as folder:
-        inputs, outputs = Path(folder) / "inputs.npz", Path(folder) / "outputs.npz"
-        # One more leading axis than the model's input [1, H, W, C]: that many invocations in a row.
-        arrays: dict[str, Any] = {source["name"]: images[:, np.newaxis]}
-        np.savez(inputs, **arrays)
-        arenite("run", MODEL, "--inputs", inputs, "--outputs", outputs, "--engine", "simulator", "--target", target)
-        with np.load(outputs) as results:
-            stacked: NDArray[np.int8] = results[result["name"]]
+    inputs, outputs = folder / "inputs.npz", folder / "outputs.npz"
+    # One more leading axis than the model's input [1, H, W, C]: that many invocations in a row.
+    arrays: dict[str, Any] = {source["name"]: images[:, np.newaxis]}
+    np.savez(inputs, **arrays)
+    arenite("run", MODEL, "--inputs", inputs, "--outputs", outputs, "--engine", "simulator", "--target", target)
+    with np.load(outputs) as results:
+        stacked: NDArray[np.int8] = results[result["name"]]
     return stacked[:, 0]
 
 

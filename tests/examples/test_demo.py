@@ -1,5 +1,6 @@
 """The demo's figures from a report, complete and with unknown parts."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +41,7 @@ def test_null_is_unknown_and_never_zero(simulation: dict[str, Any] | None) -> No
 def test_the_firmware_reads_the_held_out_digits_as_tflite_micro_does(tmp_path: Path) -> None:
     script = Path(demo.__file__)
     finished = subprocess.run(
-        [sys.executable, script, "-o", tmp_path / "digits"],
+        [sys.executable, script, "-o", tmp_path / "two words"],
         capture_output=True,
         text=True,
         timeout=300,
@@ -53,3 +54,13 @@ def test_the_firmware_reads_the_held_out_digits_as_tflite_micro_does(tmp_path: P
     assert said["accuracy"].startswith("99.17% (357 of 360 ")
     assert "unknown" not in finished.stdout
     assert Path(said["report"]).is_file()
+    # What was shown can be typed again.
+    (shown,) = [line for line in finished.stdout.splitlines() if line.startswith("$ arenite run ")]
+    outputs = tmp_path / "two words" / "outputs.npz"
+    first = outputs.read_bytes()
+    outputs.unlink()
+    again = subprocess.run(
+        [sys.executable, "-m", *shlex.split(shown)[1:]], capture_output=True, timeout=300, check=False, cwd=tmp_path
+    )
+    assert again.returncode == 0, again.stderr
+    assert outputs.read_bytes() == first
