@@ -13,8 +13,10 @@ from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Array, Graph, Value
 from arenite.ir.opdef import Constraint, OpCall
+from arenite.ir.parser import parse_graph
 from arenite.ir.types import Quantization, TensorType
 from arenite.ir.verifier import check, unsupported, verify
+from arenite.ops import core_registry
 from ir.support import REGISTRY, ScaleAttrs, f32, op
 
 
@@ -254,3 +256,17 @@ def test_nested_graphs() -> None:
         "graph 'inner' gives %lost, which is no graph input, constant or variable, and which no node computes",
         "node 'bad' (t.neg): its result %bad is declared float32[3], but must be float32[2]",
     ]
+
+
+@pytest.mark.parametrize("scale", ["0.0", "1e-200", "1e300", "-1.0"])
+def test_ops_are_not_asked_about_scales_that_cannot_be(scale: str) -> None:
+    """A quotient of scales would be a division by zero."""
+    graph = parse_graph(
+        f"graph @g(%a: int8[2] q(0.5, 0), %b: int8[2] q({scale}, 0)) -> (%c) {{\n"
+        f"  %c: int8[2] q({scale}, 0) = div(%a, %b)\n}}\n",
+        core_registry(),
+    )
+    found = verify(graph, core_registry())
+    assert len(found) == 2
+    for problem, name in zip(found, "bc", strict=True):
+        assert problem.startswith(f"%{name}: a scale must be finite and greater than 0, found")

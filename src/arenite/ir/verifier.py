@@ -1,6 +1,5 @@
 """Checks graphs: structure, and each node against its op. All problems are found, not the first."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -14,6 +13,7 @@ MAX_NBYTES = 2**31 - 1
 """The largest tensor: offsets and sizes are int32 on the device."""
 
 _SHOWN = 5
+_LEAST_FLOAT32, _LARGEST_FLOAT32 = 2.0**-149, (2 - 2.0**-23) * 2.0**127
 
 
 def check(graph: Graph, registry: Registry, *, allow_unknown: bool = False) -> None:
@@ -40,10 +40,14 @@ def verify(graph: Graph, registry: Registry, *, allow_unknown: bool = False) -> 
         problems.append(missing)
     # Other dialects never reach a device.
     limit_nbytes = MAX_NBYTES if registry.dialect == "core" else 2**63
+    unsound: set[Value] = set()
     for value in _all_values(graph):
-        problems.extend(f"%{value.name}: {text}" for text in _value_problems(value, limit_nbytes))
+        found = [f"%{value.name}: {text}" for text in _value_problems(value, limit_nbytes)]
+        problems.extend(found)
+        unsound.update([value] if found else [])
     for node in _all_nodes(graph):
-        if node.op in registry:
+        # What ops say of types relies on types that can be.
+        if node.op in registry and unsound.isdisjoint((*node.present_operands, *node.results)):
             problems.extend(f"node '{node.name}' ({node.op}): {text}" for text in _op_problems(node, registry[node.op]))
     return problems
 
@@ -201,7 +205,7 @@ def _value_problems(value: Value, limit_nbytes: int) -> Iterator[str]:
 def _quantization_problems(type_: TensorType, q: Quantization) -> Iterator[str]:
     if len(q.scales) != len(q.zero_points):
         yield f"quantization has {len(q.scales)} scales and {len(q.zero_points)} zero points"
-    bad = [scale for scale in q.scales if not (math.isfinite(scale) and scale > 0)]
+    bad = [scale for scale in q.scales if not _LEAST_FLOAT32 <= scale <= _LARGEST_FLOAT32]
     if bad:
         yield f"a scale must be finite and greater than 0, found {bad[0]} ({_count(len(bad), 'such scale')})"
     if type_.dtype.is_integer:
