@@ -160,6 +160,8 @@ USAGE = [
     (["--input-shape", "imag:1,3,8"], "did you mean image"),
     (["--outputs", "flt"], "did you mean flat"),
     (["--pin", "rat=1"], "did you mean rate"),
+    (["--input-shape", "image:1,3,8", "--input-shape", "image:2,3,8"], "twice for 'image'"),
+    (["--pin", "rate=1", "--pin", "rate=2"], "twice for 'rate'"),
     (["--pin", "rate"], "NAME=VALUE"),
     (["--pin", "rate=fast"], "no number"),
     (["--input-shape", "image"], "NAME:DIMS"),

@@ -12,6 +12,7 @@ from arenite.cli.options import (
     InputShapeOption,
     JsonOption,
     PinOption,
+    by_name,
     nbytes_option,
     parse_pin,
     parse_shape,
@@ -82,8 +83,8 @@ def optimize(
         raise UsageError(f"--explain takes FILE.json; of one node tells: arenite explain {model} --node '{explain}'")
     if diff is not None and diff.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--diff takes FILE.html, not '{diff}'")
-    shapes = dict(parse_shape(text) for text in input_shape or ())
-    pins = dict(parse_pin(text) for text in pin or ())
+    shapes = by_name("--input-shape", map(parse_shape, input_shape or ()))
+    pins = by_name("--pin", map(parse_pin, pin or ()))
     off = [("constants", no_fold_constants), ("branches", no_fold_branches), ("batch-norm", no_fold_batch_norm)]
     from arenite.cli.progress import progress  # noqa: PLC0415
     from arenite.driver.optimize import optimize_file  # noqa: PLC0415 - heavy

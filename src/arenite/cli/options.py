@@ -1,7 +1,7 @@
 """Options and arguments that several commands take."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from arenite.driver.output import Array
 
 Choice = TypeVar("Choice", bound=str)
+Given = TypeVar("Given")
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tflite or .onnx model.")]
 TfliteArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tflite model.")]
@@ -70,6 +71,20 @@ def print_json(content: object) -> None:
     import json  # noqa: PLC0415
 
     typer.echo(json.dumps(content, indent=1, allow_nan=False))
+
+
+def by_name(option: str, given: Iterable[tuple[str, Given]]) -> dict[str, Given]:
+    """What an option that may be repeated says of each name.
+
+    Raises:
+        UsageError: it speaks of one name twice.
+    """
+    found: dict[str, Given] = {}
+    for name, value in given:
+        if name in found:
+            raise UsageError(f"{option} is given twice for '{name}'")
+        found[name] = value
+    return found
 
 
 def parse_shape(text: str) -> tuple[str, tuple[int, ...]]:

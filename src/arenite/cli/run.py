@@ -11,6 +11,7 @@ from arenite.cli.options import (
     ModelArgument,
     PinOption,
     TargetOption,
+    by_name,
     choose,
     parse_pin,
     parse_shape,
@@ -58,7 +59,7 @@ def run(
         engine=chosen,
         target=target,
         compiler=cc,
-        input_shapes=dict(map(parse_shape, input_shape or ())),
-        pins=dict(map(parse_pin, pin or ())),
+        input_shapes=by_name("--input-shape", map(parse_shape, input_shape or ())),
+        pins=by_name("--pin", map(parse_pin, pin or ())),
         also_read=pin_files(pin),
     )
