@@ -380,3 +380,11 @@ def test_fits(value: AttrValue, hint: object, fit: bool) -> None:
 
 def test_core_registry_is_what_the_parser_takes() -> None:
     assert parse_graph("graph @g() -> () { # nothing\n}", REGISTRY).name == "g"
+
+
+@pytest.mark.parametrize("odd", ["\udce6", "\x07", "\u2028"])
+def test_messages_can_be_printed_whatever_they_quote(odd: str) -> None:
+    for text in (f'graph @"\\{odd}" () -> () {{\n}}\n', f"graph {odd}", f'graph @"{odd}" ()'):
+        with pytest.raises(ModelError) as caught:
+            parse_graph(text, REGISTRY)
+        assert str(caught.value).isprintable()

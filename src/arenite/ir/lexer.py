@@ -60,10 +60,11 @@ class Lexer:
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def error(self, offset: int, problem: str) -> ModelError:
-        """An error that names line and column (both from 1)."""
+        """An error that names line and column (both from 1); what it quotes can be printed."""
         line = bisect.bisect_right(self._line_starts, offset)
         column = offset - self._line_starts[line - 1] + 1
-        return ModelError(f"{line}:{column}: {problem}")
+        shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in problem)
+        return ModelError(f"{line}:{column}: {shown}")
 
     def tokens(self) -> list[Token]:
         """All tokens, END last.
