@@ -90,7 +90,36 @@ def test_thousands_of_inputs_and_problems_stay_within_a_screen(tmp_path: Path) -
     x = b.constant("c", np.ones((1, 4), np.float32))
     for index in range(50):
         x = b.node(f"tflite.T{index}", [x, b.input(f"x{index}", _float(1, 4))], [_float(1, 4)], name=f"n{index}").result
-    found = Inspection(Model("m", b.output(x)), (("op", 50),), 0, None, 50, (), ("note",) * 50, ("problem",) * 50)
+    found = Inspection(Model("m", b.output(x)), (("op", 50),), 0, None, 50, 50, (), ("note",) * 50, ("problem",) * 50)
     lines = found.to_text().splitlines()
     assert len(lines) < 40
     assert "             and 44 more, which --json lists" in lines
+
+
+def test_nested_graphs_count(tmp_path: Path) -> None:
+    weight = helper.make_tensor("k", TensorProto.FLOAT, [2, 3], [1.0] * 6)
+    inner = helper.make_tensor_value_info("i", TensorProto.FLOAT, None)
+    body = helper.make_graph([helper.make_node("Add", ["x", "k"], ["i"])], "body", [], [inner], [weight])
+    nodes = [
+        helper.make_node("Cast", ["x"], ["sure"], to=TensorProto.BOOL),
+        helper.make_node("ReduceMin", ["x"], ["least"], keepdims=0),
+        helper.make_node("Cast", ["least"], ["c"], to=TensorProto.BOOL),
+        helper.make_node("If", ["c"], ["y"], then_branch=body, else_branch=body),
+    ]
+    found = _onnx(nodes, [2, 3], tmp_path)
+    assert dict(found.histogram)["onnx.Add"] == 2
+    assert found.weights_nbytes == 4 * 2 * 6  # of both branches; no node reads the other one
+    assert found.floats == 4
+    text = found.to_text()
+    assert "(onnx): 4 nodes and 2 in nested graphs\n" in text
+    assert "  floats     4 of 6 results are float32\n" in text
+
+
+def test_results_of_unknown_types_are_not_taken_for_others(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Odd", ["a"], ["b"], domain="strange"),
+        helper.make_node("Shape", ["a"], ["y"]),
+    ]
+    text = _onnx(nodes, [2, 3], tmp_path).to_text()
+    assert "  floats     1 of 2 results whose type is known (3 in all) is float32\n" in text

@@ -28,9 +28,10 @@ class Inspection:
     """Facts about a model.
 
     Attributes:
-        histogram: nodes by op, most frequent first.
+        histogram: nodes by op, nested graphs included, most frequent first.
         macs: of one invocation; None where shapes are not known, or operators are not.
         floats: results of nodes that are float32.
+        typed: results whose type is known.
         dynamic: inputs whose shape is not static.
         notes: what importing has settled, such as dynamic dimensions.
         problems: why it cannot be compiled; empty when it can.
@@ -42,6 +43,7 @@ class Inspection:
     weights_nbytes: int
     macs: int | None
     floats: int
+    typed: int
     dynamic: tuple[str, ...]
     notes: tuple[str, ...]
     problems: tuple[str, ...]
@@ -78,7 +80,9 @@ class Inspection:
             ("verdict", self._verdict()),
         ]
         lines = [print_graph(graph).text, ""] if with_ir else []
-        lines.append(f"{self.model.name} ({self.model.format}): {_count(len(graph), 'node')}")
+        nested = sum(count for _, count in self.histogram) - len(graph)
+        inside = f" and {nested:,} in nested graphs" if nested > 0 else ""
+        lines.append(f"{self.model.name} ({self.model.format}): {_count(len(graph), 'node')}{inside}")
         for title, texts in rows:
             lines += [f"  {title if not row else '':<10} {text}" for row, text in enumerate(texts)]
         return "\n".join(lines)
@@ -97,10 +101,11 @@ class Inspection:
         return "unknown: shapes are dynamic" if self.dynamic else "unknown: not every operator is known and sound"
 
     def _floats_text(self) -> str:
-        total = sum(len(node.results) for node in self.model.graph.nodes)
+        total = sum(len(node.results) for graph in _graphs(self.model.graph) for node in graph.nodes)
         if self.floats == total:
             return "every result is float32: activations are not quantized"
-        return f"{self.floats:,} of {total:,} results {'is' if self.floats == 1 else 'are'} float32"
+        of = f"{self.typed:,} results{'' if self.typed == total else f' whose type is known ({total:,} in all)'}"
+        return f"{self.floats:,} of {of} {'is' if self.floats == 1 else 'are'} float32"
 
     def _verdict(self) -> list[str]:
         if not self.problems:
@@ -119,6 +124,11 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def _graphs(graph: Graph) -> list[Graph]:
+    """A graph and all nested in it."""
+    return [graph, *(inner for node in graph.nodes for region in node.regions for inner in _graphs(region))]
+
+
 def inspect_model(path: Path) -> Inspection:
     """Look into a model file; operators that Arenite does not have are shown, not refused.
 
@@ -131,13 +141,15 @@ def inspect_model(path: Path) -> Inspection:
     registry = registry_for(model)
     is_onnx = model.format == "onnx"
     unsound = _onnx_problems(graph, registry) if is_onnx else compile_problems(graph, registry)
+    constants = dict.fromkeys(value for each in _graphs(graph) for value in each.constants())
     macs, dtypes = _of_onnx(graph, registry) if is_onnx else (_macs(graph, registry), _dtypes(graph))
     return Inspection(
         model=model,
-        histogram=tuple(Counter(node.op for node in graph.nodes).most_common()),
-        weights_nbytes=sum(value.type.nbytes for value in graph.constants()),
+        histogram=tuple(Counter(node.op for each in _graphs(graph) for node in each.nodes).most_common()),
+        weights_nbytes=sum(value.type.nbytes for value in constants),
         macs=None if is_onnx and unsound else macs,
         floats=dtypes.count(DType.FLOAT32),
+        typed=len(dtypes) - dtypes.count(DType.OPAQUE),
         dynamic=tuple(f"{value.name}: {value.type}" for value in graph.inputs if not value.type.is_static),
         notes=tuple(getattr(model.details, "notes", ())),
         problems=tuple(unsound) or _why_not_compiled(model),
@@ -167,7 +179,7 @@ def _why_not_compiled(model: Model) -> tuple[str, ...]:
 
 
 def _dtypes(graph: Graph) -> list[DType]:
-    return [value.type.dtype for node in graph.nodes for value in node.results]
+    return [value.type.dtype for each in _graphs(graph) for node in each.nodes for value in node.results]
 
 
 def _of_onnx(graph: Graph, registry: Registry) -> tuple[int | None, list[DType]]:
@@ -176,7 +188,8 @@ def _of_onnx(graph: Graph, registry: Registry) -> tuple[int | None, list[DType]]
     from arenite.passes.onnx.measures import measured  # noqa: PLC0415 - heavy
 
     facts = Facts(graph, registry)
-    dtypes = [facts.of(value).type.dtype for node in graph.nodes for value in node.results]
+    results = [value for each in _graphs(graph) for node in each.nodes for value in node.results]
+    dtypes = [facts.of(value).type.dtype for value in results]
     return measured(graph, registry).macs, dtypes
 
 
