@@ -72,3 +72,41 @@ def test_a_damaged_file_names_its_lines(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "line 2" in done.stderr
     assert "line 3" in done.stderr
+
+
+def test_regions_share_the_buffers_out(tmp_path: Path) -> None:
+    problem, out = tmp_path / "p.csv", tmp_path / "out.csv"
+    problem.write_text(PROBLEM)
+    regions = ("--region", "0x24000000:1K", "--region", "0x20000000:24")
+    done = arenite("plan", problem, "-o", out, "--json", *regions)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["optimal"]
+    assert found["regions"] == [
+        {"origin": 0x20000000, "nbytes": 24, "used_nbytes": 20},
+        {"origin": 0x24000000, "nbytes": 1024, "used_nbytes": 10},
+    ]
+    with out.open() as file:
+        assert {row["id"]: int(row["offset"]) for row in csv.DictReader(file)}["b"] == 0x20000000
+    assert arenite("plan", out, *regions).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "word"),
+    [
+        (
+            ("--region", "0x100:24", "--region", "0x200:9"),
+            1,
+            "lack 1 bytes at the end of the last: no plan can do with",
+        ),
+        (("--region", "0x100:24", "--region", "0x110:24"), 1, "regions [0x100, 0x118) and [0x110, 0x128) overlap"),
+        (("--region", "sram"), 2, "--region takes ORIGIN:N"),
+        (("--region", "0x100:64", "--capacity", "64"), 2, "--capacity is of one arena"),
+    ],
+)
+def test_regions_that_do_not_do(tmp_path: Path, arguments: tuple[str, ...], status: int, word: str) -> None:
+    problem = tmp_path / "p.csv"
+    problem.write_text(PROBLEM)
+    done = arenite("plan", problem, *arguments)
+    assert done.returncode == status
+    assert word in done.stderr

@@ -7,64 +7,106 @@ from pathlib import Path
 
 from arenite._base.errors import LimitError
 from arenite._base.files import check_outputs, written_whole
-from arenite.memory import Buffer, Problem, Solution, plan
+from arenite.memory import Buffer, Problem, Region, RegionalPlan, Solution, plan, plan_in_regions
 from arenite.memory.csvfile import format_csv, read_csv
+from arenite.memory.planner import DEFAULT_NODE_LIMIT
 
 _MAX_NAMED = 8
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A problem and its plan."""
+    """A problem and its plan.
+
+    Attributes:
+        problem: as it was read.
+        solution: its plan; offsets are addresses where there are regions.
+        regional: the plan across regions; None where there is one arena.
+    """
 
     problem: Problem
     solution: Solution
+    regional: RegionalPlan | None = None
 
     def to_json(self) -> dict[str, object]:
         solution = self.solution
         return {
-            "arena_nbytes": solution.nbytes,
-            "lower_bound_nbytes": solution.lower_bound_nbytes,
+            **self._sizes(),
             "optimal": solution.optimal,
             "method": solution.method,
             "nodes": solution.nodes,
             "seconds": solution.seconds,
-            "buffers": [{"name": name, "offset": offset} for name, offset in solution.offsets.items()],
+            "buffers": [{"name": b.name, "offset": solution.offsets[b.name]} for b in self.problem.buffers],
         }
+
+    def _sizes(self) -> dict[str, object]:
+        if self.regional is None:
+            return {"arena_nbytes": self.solution.nbytes, "lower_bound_nbytes": self.solution.lower_bound_nbytes}
+        used = ((region, self.regional.used_nbytes(region)) for region in self.regional.regions)
+        return {"regions": [{"origin": r.origin, "nbytes": r.nbytes, "used_nbytes": nbytes} for r, nbytes in used]}
 
     def summary(self) -> str:
         solution = self.solution
-        proof = "proved optimal" if solution.optimal else f"lower bound {solution.lower_bound_nbytes:,}"
-        return (
-            f"{len(self.problem.buffers)} buffers in {solution.nbytes:,} bytes ({proof}; {solution.method}, "
-            f"{solution.nodes:,} nodes, {solution.seconds:.2f} s)"
-        )
+        effort = f"{solution.method}, {solution.nodes:,} nodes, {solution.seconds:.2f} s"
+        if self.regional is None:
+            proof = "proved optimal" if solution.optimal else f"lower bound {solution.lower_bound_nbytes:,}"
+            return f"{len(self.problem.buffers)} buffers in {solution.nbytes:,} bytes ({proof}; {effort})"
+        proof = "no plan takes less of the last" if solution.optimal else "not proved to be the best"
+        lines = [f"{len(self.problem.buffers)} buffers ({proof}; {effort})"]
+        used = ((region, self.regional.used_nbytes(region)) for region in self.regional.regions)
+        lines += [f"  {region.origin:#010x} {nbytes:>12,} of {region.nbytes:,} bytes" for region, nbytes in used]
+        return "\n".join(lines)
 
 
-def plan_file(path: Path, output: Path | None, *, capacity: int | None, seconds: float | None) -> Planned:
+def plan_file(
+    path: Path,
+    output: Path | None,
+    *,
+    capacity: int | None = None,
+    regions: Sequence[Region] = (),
+    seconds: float | None = None,
+) -> Planned:
     """Plan the buffers of a CSV file, and write them with their offsets.
 
     Args:
         path: `id,lower,upper,size[,alignment][,offset]`, lifetimes half-open.
         output: the same with every offset; None: not written.
         capacity: bytes that must not be exceeded.
+        regions: the memories there are, instead of one arena from 0; offsets, also pinned ones, are addresses then.
         seconds: most time of the exact search.
 
     Raises:
         DataError: the file is no memory problem, or the output cannot be written.
-        LimitError: no plan within the capacity was found; says whether there can be one.
+        ModelError: regions overlap or are none, or pinned buffers lie outside of them.
+        LimitError: no plan within the capacity or the regions was found; says whether there can be one.
     """
     if output is not None:
         check_outputs([output], [path])
     problem = read_csv(path, capacity)
     # With a limit in seconds, nodes are no limit.
-    solution = plan(problem) if seconds is None else plan(problem, node_limit=2**62, seconds_limit=seconds)
-    if capacity is not None and solution.nbytes > capacity:
-        raise LimitError(_over(problem, solution, capacity))
+    node_limit = DEFAULT_NODE_LIMIT if seconds is None else 2**62
+    if regions:
+        regional = plan_in_regions(problem, regions, node_limit, seconds)
+        if not regional.fits:
+            raise LimitError(_outside(regional))
+        planned = Planned(problem, regional.solution, regional)
+    else:
+        planned = Planned(problem, plan(problem, node_limit, seconds))
+        if capacity is not None and planned.solution.nbytes > capacity:
+            raise LimitError(_over(problem, planned.solution, capacity))
     if output is not None:
         with written_whole(output) as temporary:
-            temporary.write_text(format_csv(problem, solution), encoding="utf-8")
-    return Planned(problem, solution)
+            temporary.write_text(format_csv(problem, planned.solution), encoding="utf-8")
+    return planned
+
+
+def _outside(regional: RegionalPlan) -> str:
+    end = regional.regions[-1].end
+    listed = ", ".join(f"{region.nbytes:,} bytes at {region.origin:#x}" for region in regional.regions)
+    missing = f"the regions ({listed}) lack {regional.solution.nbytes - end:,} bytes at the end of the last"
+    if regional.solution.lower_bound_nbytes > end:
+        return f"{missing}: no plan can do with less than {regional.solution.lower_bound_nbytes - end:,} more"
+    return f"{missing}: no plan was found, though one is not ruled out; try more --seconds"
 
 
 def _over(problem: Problem, solution: Solution, capacity: int) -> str:

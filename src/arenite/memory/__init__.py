@@ -2,6 +2,18 @@
 
 from arenite.memory.planner import plan
 from arenite.memory.problem import Buffer, Lifetime, Problem, Solution
+from arenite.memory.regions import Region, RegionalPlan, plan_in_regions
 from arenite.memory.validate import Violation, validate
 
-__all__ = ["Buffer", "Lifetime", "Problem", "Solution", "Violation", "plan", "validate"]
+__all__ = [
+    "Buffer",
+    "Lifetime",
+    "Problem",
+    "Region",
+    "RegionalPlan",
+    "Solution",
+    "Violation",
+    "plan",
+    "plan_in_regions",
+    "validate",
+]
