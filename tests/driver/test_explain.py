@@ -214,6 +214,13 @@ def test_short_names_are_told_apart_and_found_again() -> None:
     assert shortened(f"'{NAMES[1]}' became 'taken;too'", short) == "'net/a_10/Relu' became 'taken;too'"
 
 
+def test_one_is_told_in_the_singular() -> None:
+    builder = GraphBuilder()
+    result = builder.node("relu", [builder.input("x", int8(1, 4))], [int8(1, 4)], name="only").result
+    found = explain_loaded(Model("m", builder.output(result)), node=None, pass_name=None, target="cortex-m4")
+    assert found.to_text().splitlines()[0] == "1 node of the model, 1 after the passes, 1 layer of the firmware"
+
+
 def test_what_is_routine_or_has_advice_is_what_passes_say() -> None:
     known = {(each.name, reason.slug) for each in own_toolbox().passes for reason in each.reasons}
     assert known >= ROUTINE

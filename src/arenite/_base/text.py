@@ -12,6 +12,11 @@ def short_name(name: str, limit: int = 44) -> str:
     return first if len(first) <= limit else "…" + first[1 - limit :]
 
 
+def counted(number: int, noun: str) -> str:
+    """How many there are of something: `1 node`, `1,234 nodes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def shortened(text: str, short: Mapping[str, str]) -> str:
     """A text in which names, where they stand whole, are the short ones."""
     for name in sorted(short, key=len, reverse=True):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from arenite._base.errors import LimitError, ToolError
 from arenite._base.files import check_folder
+from arenite._base.text import counted
 from arenite.driver.build import Build, Step, build, find_target
 from arenite.driver.explain_text import ROUTINE
 from arenite.driver.extras import lay_out, make_extras
@@ -57,7 +58,7 @@ class CompileResult:
         memory, flash, ram = report.memory, report.flash, report.ram
         proof = "optimal" if memory.optimal else f"lower bound {memory.lower_bound_nbytes:,}"
         lines = [
-            f"{report.model.name} for {report.target}: {len(report.layers)} layers, {folder}/",
+            f"{report.model.name} for {report.target}: {counted(len(report.layers), 'layer')}, {folder}/",
             f"  arena   {memory.arena_nbytes:>10,} bytes ({proof})",
         ]
         if ram.stack_nbytes is not None:

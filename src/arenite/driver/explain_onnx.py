@@ -7,6 +7,7 @@ from pathlib import Path
 
 from arenite._base.errors import UsageError
 from arenite._base.remarks import Remark, RemarkKind
+from arenite._base.text import counted
 from arenite.driver.graph_records import graphs_record, node_records
 from arenite.driver.load import load_model
 from arenite.driver.node_names import find_name
@@ -53,7 +54,7 @@ class OnnxExplanation:
 
     def _of_all(self) -> Iterator[str]:
         """How often each pass said what, and one example of each."""
-        yield f"{len(self.graphs.before):,} nodes became {len(self.graphs.after):,}"
+        yield f"{counted(len(self.graphs.before), 'node')} became {len(self.graphs.after):,}"
         groups: dict[tuple[RemarkKind, str, str], list[Remark]] = {}
         for remark in self.remarks:
             groups.setdefault((remark.kind, remark.pass_name, remark.reason.slug), []).append(remark)

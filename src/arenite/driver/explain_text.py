@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from arenite._base.remarks import Remark, RemarkKind
+from arenite._base.text import counted
 from arenite.lower.program import KernelCall
 from arenite.report.result import GraphsRecord, NodeRecord
 
@@ -142,7 +143,8 @@ def pass_lines(remarks: Sequence[Remark], most: int = 8) -> Iterator[str]:
 def model_lines(facts: Facts) -> Iterator[str]:
     """The whole in short: what passes said, which nodes went, which stayed against an attempt."""
     before, after = facts.graphs.before, facts.graphs.after
-    yield f"{len(before)} nodes of the model, {len(after)} after the passes, {len(facts.calls)} layers of the firmware"
+    layers = counted(len(facts.calls), "layer")
+    yield f"{counted(len(before), 'node')} of the model, {len(after):,} after the passes, {layers} of the firmware"
     yield from _counts(facts.remarks)
     gone = [node for node in before if node.fate]
     if gone:

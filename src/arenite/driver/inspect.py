@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import AreniteError
+from arenite._base.text import counted
 from arenite.driver.build import build
 from arenite.driver.checks import compile_problems, hybrid_nodes
 from arenite.driver.load import load_model, registry_for
@@ -82,7 +83,7 @@ class Inspection:
         lines = [print_graph(graph).text, ""] if with_ir else []
         nested = sum(count for _, count in self.histogram) - len(graph)
         inside = f" and {nested:,} in nested graphs" if nested > 0 else ""
-        lines.append(f"{self.model.name} ({self.model.format}): {_count(len(graph), 'node')}{inside}")
+        lines.append(f"{self.model.name} ({self.model.format}): {counted(len(graph), 'node')}{inside}")
         for title, texts in rows:
             lines += [f"  {title if not row else '':<10} {text}" for row, text in enumerate(texts)]
         return "\n".join(lines)
@@ -118,10 +119,6 @@ class Inspection:
 def _few(texts: Sequence[str]) -> list[str]:
     more = len(texts) - _MOST_LISTED
     return [*texts[:_MOST_LISTED], *([f"and {more:,} more, which --json lists"] if more > 0 else [])]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _graphs(graph: Graph) -> list[Graph]:

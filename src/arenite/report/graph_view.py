@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 
+from arenite._base.text import counted
 from arenite.report.alignment import Nodes, Row, aligned, heirs_of
 from arenite.report.result import GraphsRecord, NodeRecord
 
@@ -88,9 +89,9 @@ def graphs_svg(graphs: GraphsRecord) -> str:
     width, height = after.left + after.laid.width, TOP + ROW * max(len(rows), 1) + 8
     parts = [
         f'<svg viewBox="0 0 {width:.0f} {height}" role="img" class="graphs{" tall" if len(rows) > _PAGE else ""}">',
-        f"<title>{len(graphs.before)} nodes of the model, {len(graphs.after)} after the passes</title>",
-        f'<text x="0" y="16" class="mark">the model, {_count(graphs.before)}</text>',
-        f'<text x="{after.left:.0f}" y="16" class="mark">after the passes, {_count(graphs.after)}</text>',
+        f"<title>{counted(len(graphs.before), 'node')} of the model, {len(graphs.after)} after the passes</title>",
+        f'<text x="0" y="16" class="mark">the model, {counted(len(graphs.before), "node")}</text>',
+        f'<text x="{after.left:.0f}" y="16" class="mark">after the passes, {counted(len(graphs.after), "node")}</text>',
         *_joins(before, after, heirs),
         *_edges(before),
         *_edges(after),
@@ -100,10 +101,6 @@ def graphs_svg(graphs: GraphsRecord) -> str:
         "</svg>",
     ]
     return "\n".join(parts)
-
-
-def _count(nodes: Sequence[NodeRecord]) -> str:
-    return f"{len(nodes):,} node{'' if len(nodes) == 1 else 's'}"
 
 
 def _fates(graphs: GraphsRecord, heirs: Sequence[int | None]) -> list[str]:
