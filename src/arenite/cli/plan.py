@@ -2,15 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from arenite._base.errors import UsageError
 from arenite.cli.options import JsonOption, nbytes_option, parse_nbytes, print_json
-
-if TYPE_CHECKING:
-    from arenite.memory import Region
 
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,18}")
 
@@ -43,10 +40,8 @@ def plan(
         typer.echo(planned.summary())
 
 
-def _region(text: str) -> "Region":
-    from arenite.memory import Region  # noqa: PLC0415 - heavy
-
+def _region(text: str) -> tuple[int, int]:
     origin, colon, nbytes = text.partition(":")
     if not colon or not _ADDRESS.fullmatch(origin):
         raise UsageError(f"--region takes ORIGIN:N, as in 0x20000000:64K, not '{text}'")
-    return Region(int(origin, 0), parse_nbytes(nbytes))
+    return int(origin, 0), parse_nbytes(nbytes)

@@ -63,7 +63,7 @@ def plan_file(
     output: Path | None,
     *,
     capacity: int | None = None,
-    regions: Sequence[Region] = (),
+    regions: Sequence[tuple[int, int]] = (),
     seconds: float | None = None,
 ) -> Planned:
     """Plan the buffers of a CSV file, and write them with their offsets.
@@ -72,7 +72,8 @@ def plan_file(
         path: `id,lower,upper,size[,alignment][,offset]`, lifetimes half-open.
         output: the same with every offset; None: not written.
         capacity: bytes that must not be exceeded.
-        regions: the memories there are, instead of one arena from 0; offsets, also pinned ones, are addresses then.
+        regions: address and bytes of the memories there are, instead of one arena from 0; offsets, also pinned ones,
+            are addresses then.
         seconds: most time of the exact search.
 
     Raises:
@@ -86,7 +87,7 @@ def plan_file(
     # With a limit in seconds, nodes are no limit.
     node_limit = DEFAULT_NODE_LIMIT if seconds is None else 2**62
     if regions:
-        regional = plan_in_regions(problem, regions, node_limit, seconds)
+        regional = plan_in_regions(problem, [Region(*region) for region in regions], node_limit, seconds)
         if not regional.fits:
             raise LimitError(_outside(regional))
         planned = Planned(problem, regional.solution, regional)
