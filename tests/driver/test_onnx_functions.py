@@ -178,3 +178,36 @@ def test_the_interpreter_agrees() -> None:
     found = OnnxInterpreter(result.model.graph, model_registry(result.model)).run(X)
     assert found[0].tobytes() == expected[0].tobytes()
     assert [each.name for each in with_inlining((), model, model_registry(model))] == []
+
+
+@pytest.mark.parametrize("domain", ["", "ai.onnx"])
+def test_a_function_with_the_name_of_an_operator_is_not_what_runs(domain: str) -> None:
+    text = "g (float[3] x, float[3] z) => (float[3] y) { m = Relu (x)  n = own.f (m)  y = Sub (n, k) }"
+    outer = "f (a) => (c) { b = Relu (a)  c = Exp (b) }"
+    proto = proto_of(text.replace("(n, k)", "(n, z)"), "Relu (a) => (b) { c = Identity (a)  b = Neg (c) }", outer)
+    proto.functions[0].domain = domain
+    result, written = optimised(proto, X)
+    # The clamp of a clamp goes as always, which it may only because no call means the function.
+    assert ops(written.graph.node) == ["Relu", "Exp", "Sub"]
+    assert ops(written.functions[0].node) == ["Identity", "Neg"]
+    assert reasons(result, "m") >= {"kept-call"}
+    assert "written-out" not in reasons(result, "m")
+
+
+def test_the_interpreter_runs_the_operator_and_not_the_function_of_its_name() -> None:
+    text = "g (float[3] x) => (float[3] y) { y = Relu (x) }"
+    proto = proto_of(text, "Relu (a) => (b) { b = Neg (a) }")
+    proto.functions[0].domain = ""
+    model = import_model(proto.SerializeToString(), "test")
+    feed = {"x": np.array([-1, 2, 3], np.float32)}
+    (found,) = OnnxInterpreter(model.graph, model_registry(model)).run(feed)
+    (expected,) = whole_model(proto.SerializeToString())(feed)
+    assert found.tolist() == expected.tolist() == [0, 2, 3]
+
+
+def test_constants_are_folded_by_the_operator_and_not_by_the_function_of_its_name() -> None:
+    text = "g (float[3] x) => (float[3] y) { k = Constant <value_floats: floats = [-1.0, 2.0, 3.0]> ()"
+    proto = proto_of(text + "  r = Relu (k)  y = Add (x, r) }", "Relu (a) => (b) { b = Neg (a) }")
+    proto.functions[0].domain = ""
+    _, written = optimised(proto, {"x": X["x"]})
+    assert ops(written.graph.node) == ["Add"]

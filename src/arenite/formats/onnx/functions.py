@@ -14,7 +14,7 @@ from arenite.formats.onnx.writer import GraphWriter, Writing
 from arenite.ir.graph import Graph, Node
 from arenite.ir.model import Model
 from arenite.ops.onnx.attrs import OnnxAttrs
-from arenite.ops.onnx.dialect import OnnxRegistry
+from arenite.ops.onnx.dialect import OnnxRegistry, is_standard
 from arenite.ops.onnx.engine import onnx_registry
 from arenite.ops.onnx.names import op_name
 from arenite.ops.onnx.protos import write_attr
@@ -37,8 +37,14 @@ class Functions:
     def __iter__(self) -> Iterator[str]:
         return iter(self._protos)
 
+    def called_ops(self) -> set[str]:
+        """The operators in the bodies."""
+        return {op_name(node.domain, node.op_type) for proto in self._protos.values() for node in _nodes(proto.node)}
+
     def size(self, op: str) -> int:
-        """How many nodes the body has, Constant not counted."""
+        """How many nodes the body has, Constant not counted; 0 where it takes no call's place."""
+        if is_standard(op):
+            return 0
         return sum(node.op_type != "Constant" for node in self._protos[op].node)
 
     def registry(self, op: str) -> OnnxRegistry:
@@ -54,6 +60,8 @@ class Functions:
             registry: of the model.
         """
         proto = self._protos[node.op]
+        if is_standard(node.op):
+            return "runtimes run ONNX's own operator of that name"
         if node.op in self._overloaded:
             return "it has overloads"
         if (problem := self._other_meaning(proto, registry)) is not None:
@@ -66,10 +74,10 @@ class Functions:
         return self._graph(proto, given)
 
     def body(self, op: str) -> Graph | None:
-        """The body as a graph; None when it depends on the attributes of calls."""
+        """The body as a graph; None when it depends on the attributes of calls, or runtimes may not run it."""
         proto = self._protos[op]
         depends = any(attribute.ref_attr_name for attribute in _attributes(proto.node))
-        found = None if depends or op in self._overloaded else self._graph(proto, {})
+        found = None if depends or op in self._overloaded or is_standard(op) else self._graph(proto, {})
         return None if isinstance(found, str) else found
 
     def _other_meaning(self, proto: FunctionProto, registry: OnnxRegistry) -> str | None:
@@ -77,7 +85,7 @@ class Functions:
         own = self.registry(op_name(proto.domain, proto.name))
         for node in _nodes(proto.node):
             op = op_name(node.domain, node.op_type)
-            if op in self._protos:
+            if op in self._protos and not is_standard(op):
                 continue
             here, there = registry.schema(op), own.schema(op)
             same = here is not None and there is not None and here.since_version == there.since_version

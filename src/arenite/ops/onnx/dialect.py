@@ -38,7 +38,9 @@ class OnnxRegistry(Registry):
 
     Attributes:
         opsets: version by domain.
-        functions: the model's own functions by op name.
+        declared: the model's own functions.
+        functions: those of them that a call may mean, by op name: where ONNX has an operator of that name, runtimes
+            run this.
         pure: names of ops whose users say that they are pure.
     """
 
@@ -54,7 +56,9 @@ class OnnxRegistry(Registry):
     ) -> None:
         super().__init__()
         self.opsets = dict(opsets)
-        self.functions = {op_name(function.domain, function.name): function for function in functions}
+        self.declared = tuple(functions)
+        named = {op_name(function.domain, function.name): function for function in functions}
+        self.functions = {op: function for op, function in named.items() if not is_standard(op)}
         self.pure = frozenset(pure)
         self._evaluator = evaluator
         self._misses: set[str] = set()
@@ -90,9 +94,7 @@ class OnnxRegistry(Registry):
             ValueError: an op is defined twice.
         """
         added = Registry(definitions)
-        copy = OnnxRegistry(
-            self.opsets, functions=tuple(self.functions.values()), pure=self.pure, evaluator=self._evaluator
-        )
+        copy = OnnxRegistry(self.opsets, functions=self.declared, pure=self.pure, evaluator=self._evaluator)
         copy._definitions.update(self._definitions)
         copy._definitions.update(added)
         return copy
@@ -143,7 +145,7 @@ class OnnxRegistry(Registry):
 
     def _function_facts(self, function: FunctionProto) -> "_Facts":
         opsets = {opset.domain: opset.version for opset in function.opset_import}
-        inner = OnnxRegistry(opsets or self.opsets, functions=tuple(self.functions.values()), pure=self.pure)
+        inner = OnnxRegistry(opsets or self.opsets, functions=self.declared, pure=self.pure)
         traits = _PURE
         for proto in function.node:
             name = op_name(proto.domain, proto.op_type)
@@ -173,6 +175,16 @@ class OnnxRegistry(Registry):
             canonicalize=NotApplicable("ONNX's attributes have no simpler form"),
             n_results=facts.n_results,
         )
+
+
+def is_standard(op: str) -> bool:
+    """Whether ONNX has an operator of that name, in whatever version.
+
+    Where a model has a function of the same name, ONNX leaves it to runtimes which of both a call means. onnxruntime
+    and onnx.reference run the operator.
+    """
+    domain, operator = split_op(op)
+    return bool(defs.has(operator, domain=domain))
 
 
 def is_control_flow(node: Node) -> bool:

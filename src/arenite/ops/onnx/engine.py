@@ -211,7 +211,7 @@ class Engine:
         for domain, version in sorted(domains.items()):
             model.opset_import.add(domain=domain, version=version)
         if task.op in self._registry.functions:
-            model.functions.extend(self._registry.functions.values())
+            model.functions.extend(self._registry.declared)
         return model, names
 
 
