@@ -84,6 +84,11 @@ class DType(Enum):
         """The smallest number that a float type holds at full precision."""
         return float(ml_dtypes.finfo(self.numpy).tiny)  # type: ignore[no-untyped-call]
 
+    @property
+    def largest(self) -> float:
+        """The largest finite number of a float dtype."""
+        return float(ml_dtypes.finfo(self.numpy).max)  # type: ignore[no-untyped-call]
+
     @staticmethod
     def of(dtype: np.dtype[np.generic] | type[np.generic]) -> "DType":
         """The element type that a numpy dtype stands for.

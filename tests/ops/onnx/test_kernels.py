@@ -343,3 +343,18 @@ def test_old_opsets_are_evaluated_where_nothing_changed() -> None:
     assert engine.evaluate("onnx.Abs", OnnxAttrs(), [-F], (True,))[0].tolist() == np.abs(F).tolist()
     with pytest.raises(OpError, match="opset 6 is older"):
         engine.evaluate("onnx.Add", OnnxAttrs(), [F, F], (True,))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("given", [(), (0,), (1,), (0, 1)])
+def test_clip_lets_no_infinity_through_where_a_bound_is_not_given(given: tuple[int, ...], dtype: Any) -> None:
+    x = np.array([np.inf, -np.inf, np.nan, 3, -3], dtype)
+    bounds = [np.array(b, dtype) if i in given else None for i, b in enumerate((-np.inf, np.inf))]
+    check("Clip", [x, *bounds], {}, 13)
+    assert np.isinf(ours("Clip", [x, *bounds], {}, 13)[0]).sum() == len(given)
+
+
+@pytest.mark.parametrize("fields", [{}, {"min": 0.0}, {"max": 1.0}])
+@pytest.mark.parametrize("opset", [7, 10])
+def test_clip_has_bounds_by_default_in_old_opsets_too(fields: dict[str, Any], opset: int) -> None:
+    check("Clip", [np.array([np.inf, -np.inf, np.nan, 3, -3], np.float32)], fields, opset)

@@ -124,16 +124,24 @@ def _where(call: Invocation, operands: Sequence[Array | None]) -> Array:
     return np.where(condition.astype(bool, copy=False), a, b)
 
 
+_OLD_BOUND = 3.4028234663852886e38
+"""The default of the attributes of Clip before opset 11, of whatever element type."""
+
+
 def _clip(call: Invocation, operands: Sequence[Array | None]) -> Array:
     x = required(operands, 0, "input")
-    low: Numbers | None
-    high: Numbers | None
     if call.opset < 11:
         low, high = (
             np.asarray(call.attrs.number(name), x.dtype) if call.attrs.has(name) else None for name in ("min", "max")
         )
     else:
         low, high = (optional(operands, index) for index in (1, 2))
+    if x.dtype.kind not in "biu" and DType.of(x.dtype).is_float:
+        # A bound that is not given is the largest finite number, so that no infinity goes through.
+        limit = _OLD_BOUND if call.opset < 11 else math.inf
+        largest = np.asarray(min(DType.of(x.dtype).largest, limit), x.dtype)
+        low = np.negative(largest) if low is None else low
+        high = largest if high is None else high
     for bound in (low, high):
         if bound is not None and np.size(bound) != 1:
             raise OpError(f"a bound must be a single number, found shape {list(np.shape(bound))}")
