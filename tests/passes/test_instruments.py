@@ -405,3 +405,11 @@ def test_feeds_reach_the_ends() -> None:
         assert set(arrays["i"].flat) <= {0, 1}
     assert not np.array_equal(feeds["random 0"]["q"], feeds["random 1"]["q"])
     assert made_up_feeds(b.graph)[0].arrays["q"].tolist() == feeds["random 0"]["q"].tolist()
+
+
+@pytest.mark.parametrize("kind", [object, "U1", "S1"])
+def test_what_are_no_numbers_are_equal_or_not(kind: object) -> None:
+    one, other = (np.array(words, kind) for words in (["a", "b"], ["a", "c"]))
+    assert max_error(one, one.copy()) == 0
+    assert max_error(one, other) == float("inf")
+    assert max_error(one, np.zeros(2)) == max_error(np.zeros(2), one) == float("inf")

@@ -29,10 +29,13 @@ Reals = npt.NDArray[np.float64]
 def max_error(reference: Array, found: Array) -> float:
     """max|found - reference| / max|reference|; the absolute difference where the reference is all 0.
 
-    Infinite where shapes differ, or one has a NaN or infinity that the other has not.
+    Infinite where shapes differ, or one has a NaN or infinity that the other has not; for what are no numbers, where
+    they are not equal.
     """
     if reference.shape != found.shape:
         return float("inf")
+    if reference.dtype.kind in "OSU" or found.dtype.kind in "OSU":
+        return 0.0 if np.array_equal(reference, found) else float("inf")
     ref, new = (np.asarray(a, np.float64) for a in (reference, found))
     finite = np.isfinite(ref)
     if not np.array_equal(ref[~finite], new[~finite], equal_nan=True) or not np.isfinite(new[finite]).all():
