@@ -1,13 +1,19 @@
 """Rules for Split, Slice, Gather, and Transpose beside views and reductions: what they do, and what they leave."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from arenite._base.remarks import RemarkKind
-from arenite.formats.onnx import export_model
+from arenite.formats.onnx import export_model, model_registry
 from arenite.ir.graph import Array
+from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.engine import whole_model
-from arenite.passes.onnx.rules import attrs_of
+from arenite.passes.base import Context, Work
+from arenite.passes.onnx.facts import Facts
+from arenite.passes.onnx.rules import Site, attrs_of
+from arenite.passes.onnx.rules_movement import NOT_SINGLE, RULES
 from passes.onnx.optimizing import Outcome, model_of, optimized, reals
 
 INTS: dict[str, Array] = {f"i{number}": np.array([number], np.int64) for number in range(6)}
@@ -99,7 +105,16 @@ class TestSplitThatIsSqueezed:
             q = Squeeze (u, l)"""
         text = "g (int64[2] axes, float[1] w) => (float p, float q) <int64[2] halves = {1, 1}> {" + body + "}"
         feed: dict[str, Array] = {"axes": np.array([0, -1]), "w": reals(1)}
-        assert "Split" in optimized(model_of(text, opset=18), feed).ops
+        model = model_of(text, opset=18)
+        split = next(node for node in model.graph.nodes if node.op == "onnx.Split")
+        work = Work("any", model.graph, Context(model_registry(model)))
+        facts = Facts(work.graph, work.registry)
+        for value in model.graph.outputs:
+            # Nothing infers this of axes that are not known, but it is so.
+            facts.state(value, replace(facts.of(value), shape=()))
+        (rule,) = (rule for rule in RULES if "Split" in rule.operators)
+        assert rule.attempt(split, Site(work, facts)) == Mismatch(NOT_SINGLE)
+        assert "Split" in optimized(model, feed).ops
 
 
 class TestSliceOfSlice:
@@ -168,6 +183,13 @@ class TestSlicesThatTakeApart:
         found = outcome(body[1], self.RESULTS)
         assert "Split" not in found.ops
         assert "not-apart" in missed(found, "p")
+
+    def test_one_that_has_its_bounds_from_there_is_no_piece(self) -> None:
+        body = "p = Slice (v, i0, i1)  q = Slice (v, i1, i2)  z = Slice (x, v, far)"
+        text = "g (int64[2] v, float[4, 5] x) => (int64[A] p, int64[A] q, float[B, C] z)"
+        constants = {name: INTS[name] for name in ("i0", "i1", "i2")} | {"far": np.array([9, 9], np.int64)}
+        model = model_of(f"{text} {{ {body} }}", opset=18, constants=constants)
+        assert optimized(model, {"v": np.array([1, 2]), "x": reals(4, 5)}).ops == ["Split", "Slice"]
 
     def test_sizes_that_are_not_known(self) -> None:
         body = "p = Slice (x, i0, i1, i0)  q = Slice (x, i1, big, i0)"
