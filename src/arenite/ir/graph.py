@@ -319,6 +319,10 @@ class Graph:
         for value in node.results:
             value.producer = None
 
+    def _drop_absent(self, node: Node, least: int) -> None:
+        while len(node._operands) > least and node._operands[-1] is None:
+            node._operands.pop()
+
     def _set_operand(self, node: Node, index: int, value: Value | None) -> None:
         if index == len(node._operands):
             node._operands.append(None)

@@ -79,6 +79,12 @@ class Rewriter:
         self.graph._set_operand(node, index, value)
         self._count()
 
+    def drop_absent(self, node: Node, least: int) -> None:
+        """Let a node have no operands at the end that are absent, except that it keeps the `least` first."""
+        if len(node.operands) > least and node.operands[-1] is None:
+            self.graph._drop_absent(node, least)
+            self._count()
+
     def set_attrs(self, node: Node, attrs: Attrs) -> None:
         node.attrs = attrs
         self._count()

@@ -243,3 +243,41 @@ def test_dropout_folds_unless_it_trains(trains: bool) -> None:
     }}"""
     found = optimized(model_of(text), passes=FOLD)
     assert found.reasons("d") == ["impure" if trains else "folded"]
+
+
+CORNERS = 'coordinate_transformation_mode: string = "align_corners"'
+CUBIC = 'mode: string = "cubic", padding_mode: string'
+
+
+@pytest.mark.parametrize(
+    ("node", "scales", "folds"),
+    [
+        (f"Resize <{CORNERS}> (k, , s)", [1, 1, 2, 1.5], False),
+        (f"Resize <{CORNERS}> (k, , s)", [1, 1, 0.7, 1], False),
+        (f"Resize <{CORNERS}> (k, , s)", [1, 1, 0.6, 1], False),
+        (f"Resize <{CORNERS}> (k, , s)", [1, 1, 2, 3], True),
+        (f"Resize <{CORNERS}, axes: ints = [2, 3]> (k, , s)", [2, 1.5], False),
+        (f"Resize <{CORNERS}, axes: ints = [2, 3]> (k, , s)", [2, 2], True),
+        (f"Resize <{CORNERS}> (k, , , z)", [], True),
+        (f'Resize <{CORNERS}, keep_aspect_ratio_policy: string = "not_larger"> (k, , , z)', [], False),
+        ("Resize (k, , s)", [1, 1, 2, 1.5], True),
+        ("Resize (k, , s)", [1, 1, 1.4, 1], False),
+        (f'GridSample <{CUBIC} = "border"> (k, grid)', [], False),
+        (f'GridSample <{CUBIC} = "zeros"> (k, grid)', [], True),
+        ('GridSample <mode: string = "linear", padding_mode: string = "border"> (k, grid)', [], True),
+    ],
+)
+def test_what_runtimes_do_not_agree_on_is_left_to_them(node: str, scales: list[float], folds: bool) -> None:
+    constants: dict[str, Array] = {"k": reals(1, 1, 5, 5)}
+    if "s)" in node:
+        constants["s"] = np.array(scales, np.float32)
+    if "z)" in node:
+        constants["z"] = np.array([1, 1, 7, 8], np.int64)
+    if "grid" in node:
+        constants["grid"] = reals(1, 3, 3, 2)
+    node = node.replace(", ,", ', "",').replace(", ,", ', "",')
+    model = model_of(
+        f"g (float x) => (float[A, B, C, D] y) {{ r = {node}  y = Add (r, x) }}", opset=20, constants=constants
+    )
+    found = optimized(model, passes=FOLD)
+    assert found.reasons("r") == (["folded"] if folds else ["disputed"])

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arenite.formats.onnx import import_model, model_registry
+from arenite.formats.onnx import export_model, import_model, model_registry
 from arenite.passes.base import Context
 from arenite.passes.onnx.fuse_clamps import MergeClamps
 from arenite.passes.onnx.fuse_ranges import Interval
-from passes.onnx.fusing import Net, Outcome, reseed, said
+from passes.onnx.fusing import Net, Outcome, reseed, run, said
 
 SPEC = MergeClamps()
 Bounds = tuple[float | None, float | None]
@@ -340,3 +340,45 @@ def test_chains_compute_what_they_did(data: st.DataObject) -> None:
             outputs.append(x)
     o = Outcome(n.model(*dict.fromkeys([*outputs, n.node("Neg", [x])])), SPEC, tolerance=0, scale=3)
     assert len(o.model.graph.node) <= len(n.nodes)
+
+
+SPECIAL = np.array([np.inf, -np.inf, np.nan, 1, -0.0, 0.0, -1, 7], np.float32)
+NO, MIN, INF = None, float(np.finfo(np.float32).min), math.inf
+
+
+def special(first: Bounds | None, second: Bounds | None, opset: int = 13) -> tuple[list[str], Any, Any]:
+    """Verdicts of the second, and what both clamps and what is left of them give of special numbers."""
+    n = Net(opset=opset)
+    y = clamp(n, clamp(n, n.input("x", [8]), first, "a"), second, "y")
+    model = import_model(n.model(y).SerializeToString(), "net")
+    before = run(n.model(y), {"x": SPECIAL})[0]
+    remarks = SPEC.run(model.graph, Context(model_registry(model))).remarks
+    after = run(onnx.load_from_string(export_model(model)), {"x": SPECIAL})[0]
+    return [f"{r.kind.value} {r.reason.slug}" for r in remarks if r.subject == "n_y"], before, after
+
+
+@pytest.mark.parametrize("opset", [10, 11, 13])
+@pytest.mark.parametrize("second", [None, (NO, NO), (0, NO), (NO, 6), (-1, INF), (-INF, INF), (-INF, NO), (INF, NO)])
+@pytest.mark.parametrize("first", [None, (NO, NO), (1, NO), (NO, 6), (-1, INF), (-INF, INF), (NO, -INF)])
+def test_infinities_stay_such_or_not_as_before(first: Bounds | None, second: Bounds | None, opset: int) -> None:
+    if opset < 11 and (first == (NO, -INF) or second == (INF, NO)):
+        pytest.skip("onnxruntime refuses such bounds before opset 11")
+    _, before, after = special(first, second, opset)
+    np.testing.assert_array_equal(after, before)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((0.7, -0.5), None), ((-3, -2), (0, 0)), ((2, 3), (-1, 0)), (None, (-0.0, 6)), ((-0.0, 6), None)],
+)
+def test_clamps_that_decide_the_sign_of_zero_stay(first: Bounds | None, second: Bounds | None) -> None:
+    verdicts, before, after = special(first, second)
+    assert verdicts == ["missed signed-zero"]
+    assert np.nan_to_num(after).tobytes() == np.nan_to_num(before).tobytes()
+
+
+@pytest.mark.parametrize(("first", "second"), [((0.7, -0.5), (-1, 1)), ((0.7, 0.5), None), ((-1, 0), None)])
+def test_other_crossed_bounds_merge(first: Bounds | None, second: Bounds | None) -> None:
+    verdicts, before, after = special(first, second)
+    assert verdicts[0].startswith("passed")
+    assert np.nan_to_num(after).tobytes() == np.nan_to_num(before).tobytes()

@@ -245,3 +245,30 @@ def test_other_zeros_are_none_to_ignore(body: str) -> None:
     used = {name: array for name, array in constants.items() if name in body}
     found = optimized(model_of(text, constants=used), X, passes=onnx_passes(ignore_signed_zeros=True))
     assert found.ops == [body.split()[2], "Sin"]
+
+
+def test_operands_that_are_absent_at_the_end_are_left_out() -> None:
+    text = """g (float[4] x, float k) => (float[4] y) {
+        a = Clip (x, k)
+        b = Clip (x, k, )
+        c = Clip (x, "", k)
+        d = Add (a, b)
+        y = Add (c, d)
+    }"""
+    model = model_of(text.replace("k, )", 'k, "")'))
+    assert [len(node.operands) for node in model.graph.nodes][:3] == [2, 3, 3]
+    found = optimized(model, {"x": reals(4), "k": np.array(0.1, np.float32)})
+    assert found.ops == ["Clip", "Clip", "Add", "Add"]
+    assert [len(node.operands) for node in found.model.graph.nodes if node.op == "onnx.Clip"] == [2, 3]
+    assert "absent-end" in found.reasons("b")
+
+
+def test_operands_that_an_operator_counts_stay_though_absent() -> None:
+    body = "l (int64 i, bool go) => (bool still, float[4] s) { still = Identity (go)  s = Exp (x) }"
+    text = f"""g (float[4] x, bool go) => (float[A, 4] y) {{ y = Loop <body = {body}> ("", go)
+        }}"""
+    text = text.replace('("", go)', '(m, "")')
+    model = model_of(text, constants={"m": np.array(300, np.int64)})
+    found = optimized(model, {"x": reals(4), "go": np.array(True)})
+    (node,) = [node for node in found.model.graph.nodes if node.op == "onnx.Loop"]
+    assert len(node.operands) == 2

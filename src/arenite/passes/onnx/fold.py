@@ -32,6 +32,7 @@ from arenite.passes.fold import (
     TOO_LARGE,
 )
 from arenite.passes.onnx.compute import compact, compute, narrowed, stability, stored_nbytes
+from arenite.passes.onnx.disputed import disputed
 from arenite.passes.onnx.facts import Facts
 from arenite.passes.purity import why_impure
 
@@ -40,6 +41,7 @@ BROADCAST = Reason(
 )
 NEEDLESS = Reason("needless", "{subject} was computed now, and what is computed from it too, so that nobody reads it")
 IMPURE = Reason("impure", "{subject} may not be computed beforehand: {why}")
+DISPUTED = Reason("disputed", "{subject} is left to the runtime, as they do not agree on {what}")
 KEEPS_QUANTIZED = Reason(
     "keeps-quantized",
     "{subject} dequantizes constants: {gained} bytes of reals for {freed}, and runtimes know quantized layers by it",
@@ -74,6 +76,7 @@ class OnnxFold(Pass):
         NOT_CONSTANT,
         NO_OPERANDS,
         IMPURE,
+        DISPUTED,
         KEEPS_QUANTIZED,
         NESTED,
         DYNAMIC,
@@ -138,6 +141,8 @@ class _Folding:
             return None
         if (refused := self._quantized(node) or self._size(node)) is not None:
             return refused
+        if (what := disputed(node, operands)) is not None:
+            return Mismatch(DISPUTED, {"what": what})
         results = compute(node, operands, self._work.registry)
         if isinstance(results, str):
             return Mismatch(NO_MEANING, {"problem": results})

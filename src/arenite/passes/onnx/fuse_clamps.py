@@ -1,5 +1,6 @@
 """Merges Relu and Clip with what comes before them."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite._base.remarks import Reason
-from arenite.ir.graph import Node, Value
+from arenite.ir.graph import Array, Node, Value
 from arenite.ir.opdef import OpError
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.attrs import OnnxAttrs
@@ -33,8 +34,12 @@ OUTPUT_NAME = Reason("output-name", "{subject} changes nothing, but gives the ou
 SEVERAL = Reason("several-readers", "%{value} is read in {count} places, so '{first}' would stay")
 IS_OUTPUT = Reason("intermediate-is-output", "%{value} is an output of the graph, so '{first}' would stay")
 OTHER_GRAPH = Reason("other-graph", "{subject} and '{first}' are in different graphs")
+SIGNED_ZERO = Reason(
+    "signed-zero", "{subject} and '{first}' give zeros of other signs than one Clip to [{low}, {high}] would"
+)
 DTYPE_UNKNOWN = Reason("dtype-unknown", "the element type of {subject} is not known, so no bound can be written")
 
+_ZERO = Interval(0.0, 0.0)
 _IDENTITY_FROM_ZERO = frozenset({"onnx.LeakyRelu", "onnx.Elu", "onnx.Celu"})
 
 
@@ -58,6 +63,7 @@ class MergeClamps(Pass):
         SEVERAL,
         IS_OUTPUT,
         OTHER_GRAPH,
+        SIGNED_ZERO,
         DTYPE_UNKNOWN,
     )
 
@@ -101,7 +107,7 @@ def _attempt(node: Node, work: Work, facts: Facts) -> Mismatch:
         return Mismatch(UNKNOWN_BOUNDS)
     data = node.operand(0)
     known = interval_of(data, work.registry)
-    if clamp.contains(known):
+    if clamp.contains(known) and not _turns_zeros(known, clamp, known):
         return _drop(node, known, work)
     first = data.producer
     if first is None or node.op in _IDENTITY_FROM_ZERO or not is_whole(first):
@@ -116,12 +122,25 @@ def _attempt(node: Node, work: Work, facts: Facts) -> Mismatch:
     if (refused := _needed(data, first, node)) is not None:
         return refused
     both = before.clamped(clamp)
+    if _turns_zeros(before, clamp, both):
+        return Mismatch(SIGNED_ZERO, {"first": first.name, "low": both.low, "high": both.high})
     if both == clamp:
         work.rewriter.set_operand(node, 0, first.operand(0))
         work.rewriter.add_origin(node, first.origin)
         work.rewriter.erase(first)
         return Mismatch(SHORTCUT, {"first": first.name})
     return _rewrite(first, node, both, work, facts)
+
+
+def _turns_zeros(before: Interval, clamp: Interval, both: Interval) -> bool:
+    """Whether the sign of a zero may depend on whether two clamps are one.
+
+    Where the first moves all zeros away, and the second makes one zero of everything, its sign is that of the bound;
+    the one clamp would let -0.0 through. And which of -0.0 and 0.0 is larger, nobody says.
+    """
+    made = both == _ZERO and not before.contains(_ZERO)
+    bounds = (before.low, before.high, clamp.low, clamp.high)
+    return made or any(bound == 0 and math.copysign(1, bound) < 0 for bound in bounds)
 
 
 def _keeps_sign(attrs: OnnxAttrs) -> bool:
@@ -156,9 +175,13 @@ def _rewrite(first: Node, node: Node, both: Interval, work: Work, facts: Facts) 
         return Mismatch(DTYPE_UNKNOWN)
     said = {"kept": kept.name, "low": both.low, "high": both.high, "first": first.name}
     for index, value in enumerate(bounds, 1):
-        # A bound that there was does not vanish.
-        if value is not None:
+        # What stands for a bound that is not given stays, but an infinite one does not: it lets infinities through.
+        old = kept.optional_operand(index)
+        if value is not None or (old is not None and np.isinf(_number(old))):
+            while len(kept.operands) < index:
+                work.rewriter.set_operand(kept, len(kept.operands), None)
             work.rewriter.set_operand(kept, index, value)
+    work.rewriter.drop_absent(kept, 1)
     if kept is node:
         work.rewriter.set_operand(node, 0, first.operand(0))
         work.rewriter.add_origin(node, first.origin)
@@ -182,13 +205,27 @@ def _written(kept: Node, both: Interval, work: Work, facts: Facts) -> tuple[Valu
     found: list[Value | None] = []
     for index, number, name in ((1, both.low, "min"), (2, both.high, "max")):
         old = kept.optional_operand(index)
-        if abs(number) == ABSENT:
+        if number == (-ABSENT if index == 1 else ABSENT):
             found.append(None)
-        elif old is not None and np.ravel(np.asarray(old.constant)).tolist() == [number]:
+        elif old is not None and _number(old) == number:
             found.append(old)
+        elif abs(number) == ABSENT:
+            found.append(
+                work.rewriter.constant(f"{kept.name}_{name}", _array(math.copysign(dtype.largest, number), dtype))
+            )
         else:
-            found.append(work.rewriter.constant(f"{kept.name}_{name}", np.array(number, dtype.numpy)))
+            found.append(work.rewriter.constant(f"{kept.name}_{name}", _array(number, dtype)))
     return tuple(found)
+
+
+def _number(bound: Value) -> float:
+    element: float = np.ravel(np.asarray(bound.constant)).tolist()[0]
+    return element
+
+
+def _array(number: float, dtype: DType) -> Array:
+    array: Array = np.array(number, dtype.numpy)
+    return array
 
 
 def _dtype(kept: Node, facts: Facts) -> DType | None:

@@ -8,6 +8,7 @@ from arenite._base.remarks import Reason
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import OpError
 from arenite.ir.pattern import Mismatch
+from arenite.ops.onnx.dialect import OnnxRegistry
 from arenite.ops.onnx.names import is_onnx, split_op
 from arenite.passes.base import Pass, Work
 from arenite.passes.onnx import rules_layers, rules_movement, rules_noop, rules_quantized, rules_slices, rules_views
@@ -17,6 +18,10 @@ from arenite.passes.purity import why_impure
 
 SAME_SIZES = Reason("same-sizes", "{subject} computes the sizes {sizes}, which %{value} holds already")
 ILL_FORMED = Reason("ill-formed", "{subject} has attributes that its operator does not take: {problem}")
+
+ABSENT_END = Reason(
+    "absent-end", "{subject} names {count} absent operands at its end no more: to leave them out is the same"
+)
 
 RULES: tuple[Rule, ...] = (
     *rules_noop.RULES,
@@ -43,7 +48,7 @@ class OnnxSimplify(Pass):
     name: ClassVar[str] = "onnx-simplify"
     summary: ClassVar[str] = "Removes nodes that change nothing, and joins views, transposes and slices."
     reasons: ClassVar[tuple[Reason, ...]] = tuple(
-        dict.fromkeys((SAME_SIZES, ILL_FORMED, *(reason for rule in RULES for reason in rule.reasons)))
+        dict.fromkeys((SAME_SIZES, ILL_FORMED, ABSENT_END, *(reason for rule in RULES for reason in rule.reasons)))
     )
 
     def apply(self, work: Work) -> None:
@@ -53,6 +58,19 @@ class OnnxSimplify(Pass):
                 by_operator.setdefault(operator, []).append(rule)
         facts = Facts(work.graph, work.registry)
         _Simplifying(by_operator, facts, signed_zeros=not self.ignore_signed_zeros).graph(work, [])
+
+
+def _drop_absent(node: Node, work: Work) -> None:
+    """Leave out absent operands at the end, where the operator says that all of them are optional."""
+    if not node.operands or node.operands[-1] is not None or not isinstance(work.registry, OnnxRegistry):
+        return
+    schema = work.registry.schema(node.op) if is_onnx(node.op) else None
+    count = len(node.operands)
+    if schema is None or schema.min_input >= count:
+        return
+    work.rewriter.drop_absent(node, schema.min_input)
+    if len(node.operands) < count:
+        work.consider(node).passed(ABSENT_END, count=count - len(node.operands))
 
 
 class _Simplifying:
@@ -66,6 +84,7 @@ class _Simplifying:
         scopes = [*outer, sizes]
         site = Site(work, self._facts, self._signed_zeros)
         for node in work.graph.nodes:
+            _drop_absent(node, work)
             while self._node(node, site):
                 pass
             if node.graph is work.graph:
