@@ -414,3 +414,26 @@ def test_operators_of_old_opsets_are_not_taken_for_newer_ones(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert ops(out) == ["Add", "Dropout", "Mul", "Shape"]
     assert "opset 6 is older than 7: only" in done.stderr
+
+
+CUSTOM = """<ir_version: 8, opset_import: ["": 17, "own": 1]>
+g (float[2] x) => (float[2] y) { a = own.Twice (x)  b = Relu (a)  y = own.Thrice (b) }"""
+
+
+@pytest.mark.parametrize(
+    ("pure", "said"),
+    [
+        (
+            "own::Twise",
+            "--pure own::Twise: no node of the model has this operator; did you mean own::Twice, own::Thrice?",
+        ),
+        ("away::Quux", "--pure away::Quux: no node of the model has this operator\n"),
+        ("own::Twice", None),
+    ],
+)
+def test_an_operator_that_is_said_to_be_pure_and_not_there(tmp_path: Path, pure: str, said: str | None) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(CUSTOM).SerializeToString())
+    done = call(path, "--pure", pure, "--check", "0", "-o", tmp_path / "out.onnx")
+    assert done.returncode == 0
+    assert (said in done.stdout + done.stderr) if said else "--pure" not in done.stdout + done.stderr

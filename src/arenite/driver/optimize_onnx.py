@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,16 @@ from arenite.driver.onnx_functions import with_inlining, with_smaller_bodies
 from arenite.driver.onnx_misuse import refuse_misuse
 from arenite.driver.optimize_result import Comparison, Costs, FoldFunction, OptimizeOptions, OptimizeResult
 from arenite.formats.onnx import OnnxDetails, model_registry
-from arenite.formats.onnx.functions import without_unused
+from arenite.formats.onnx.functions import Functions, without_unused
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.ir.opdef import OpCall, OpError
 from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.ops.onnx.dialect import OLDEST_OPSET, Evaluator, OnnxRegistry, pure_name, with_fold
+from arenite.ops.onnx.names import is_onnx, split_op
 from arenite.passes.base import Pass
+from arenite.passes.onnx.facts import all_graphs
 from arenite.passes.onnx.interface import Interface, apply_interface, drop_dead_inputs
 from arenite.passes.onnx.measures import Measures, measured
 from arenite.passes.onnx.peaks import run_within_peak
@@ -58,6 +61,7 @@ def optimize_onnx(
     pins = {**frozen, **options.pins} if options.freeze_defaults else options.pins
     interface = Interface(options.input_shapes, pins, options.outputs)
     apply_interface(model.graph, interface)
+    unused = _notes_on_pure(model, options)
     before = measured(model.graph, registry)
     _forget_defaults(model, tuple(pins))
     original = replace(model, graph=clone_graph(model.graph)) if options.check else None
@@ -84,7 +88,7 @@ def optimize_onnx(
     model.graph, passes, result = within.graph, within.passes, within.result
     settled, gone = without_unused(model)
     model.details = settled.details
-    notes = [*_notes(model), *_notes_on_defaults(tuple(frozen), options)]
+    notes = [*_notes(model), *_notes_on_defaults(tuple(frozen), options), *unused]
     if opset < OLDEST_OPSET:
         notes.append(
             f"opset {opset} is older than {OLDEST_OPSET}: only nodes that are equal or not needed were removed"
@@ -148,6 +152,26 @@ def _evaluator(function: FoldFunction) -> Evaluator:
 def _defaults(model: Model) -> Mapping[str, Array]:
     """Inputs that a caller may leave out, and what they hold then."""
     return model.details.defaults if isinstance(model.details, OnnxDetails) else {}
+
+
+def _notes_on_pure(model: Model, options: OptimizeOptions) -> list[str]:
+    """A note for each operator that is said to be pure, and that no node of the model has."""
+    if not options.pure:
+        return []
+    there = {node.op for graph in all_graphs(model.graph) for node in graph.nodes} | set(Functions(model).called_ops())
+    shown = {_shown(op): op for op in sorted(there)}
+    notes = []
+    for text in options.pure:
+        if pure_name(text) not in there:
+            near = get_close_matches(text, list(shown), n=3)
+            meant = f"; did you mean {', '.join(near)}?" if near else ""
+            notes.append(f"--pure {text}: no node of the model has this operator{meant}")
+    return notes
+
+
+def _shown(op: str) -> str:
+    """`DOMAIN::OP`, as it is typed."""
+    return "::".join(split_op(op)) if is_onnx(op) else op
 
 
 def _notes_on_defaults(names: Sequence[str], options: OptimizeOptions) -> list[str]:
