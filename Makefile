@@ -42,10 +42,10 @@ demo: $(VENV)/sim.stamp
 	$(BIN)/python examples/digits/demo.py
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
 
 test-all: $(VENV)/dev.stamp
-	ARENITE_PROFILE=ci $(BIN)/python -m pytest -m '' -n 2 --dist loadfile --hypothesis-seed=$(SEED)
+	ARENITE_PROFILE=ci $(BIN)/python -m pytest -m '' -n 2 --dist loadfile --max-worker-restart 0 --hypothesis-seed=$(SEED)
 
 mutate: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python -m mutation $(FILES)

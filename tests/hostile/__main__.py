@@ -14,10 +14,11 @@ from pathlib import Path
 
 from hostile.attempts import attempt, command, limit_memory
 from hostile.damage import Damaged
-from hostile.forked import Answer, forked
+from hostile.forked import Answer, forked, limit_time
 from hostile.judge import judge
 
 _COMPARE_EVERY = 20
+_JUDGE_CPU_SECONDS, _JUDGE_WALL_SECONDS = 60.0, 300
 
 
 def _parsed() -> argparse.Namespace:
@@ -67,7 +68,12 @@ def _judged(file: Damaged, accepted: list[int], wrong: Callable[[int, str], None
     """How many accepted copies the others accept, crash on, and compute."""
     counts = {"accepted": 0, "crashed": 0, "compared": 0}
     compared = set(accepted[::_COMPARE_EVERY])
-    for number, answer in forked(lambda n: judge(file.copy(n), run=n in compared), accepted, lambda: None):
+
+    def work(number: int) -> Answer:
+        limit_time(_JUDGE_CPU_SECONDS, _JUDGE_WALL_SECONDS)
+        return judge(file.copy(number), run=number in compared)
+
+    for number, answer in forked(work, accepted, lambda: None):
         if "died" in answer:
             counts["crashed"] += 1
         elif answer["litert"] and answer["micro"]:

@@ -68,6 +68,6 @@ def _how(status: int) -> str:
 
 
 def limit_time(cpu_seconds: float, wall_seconds: int) -> None:
-    """The process dies when it works longer than this from now on, by either clock."""
+    """The process dies when it works longer than this from now on, by either clock: for what `forked` runs alone."""
     signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
     signal.alarm(wall_seconds)

@@ -384,7 +384,7 @@ def _possible(blocks: Blocks) -> Graph:
 
 @given(blocks=blocks_of_any_kind())
 def test_nothing_changes(blocks: Blocks) -> None:
-    """Under the instruments, which compare what the graph computes bit for bit."""
+    """Under the instruments, which compare what the graph computes: integers bit for bit, floats but for the last."""
     said(_possible(blocks))
 
 

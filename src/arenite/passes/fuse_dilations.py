@@ -21,7 +21,7 @@ from arenite.ops.conv import conv_attrs, conv_windows
 from arenite.ops.movement import ReshapeAttrs
 from arenite.ops.spatial import Blocks, blocks_of
 from arenite.ops.windows import Window, spelled, window
-from arenite.passes.base import Pass, Work
+from arenite.passes.base import Close, Equivalence, Pass, Work
 
 FUSED = Reason("fused", "{subject} and '{first}' became the dilation of '{into}': {dilation}")
 BLOCKS_UNKNOWN = Reason("blocks-unknown", "the blocks, paddings or crops of '{node}' are computed")
@@ -70,15 +70,18 @@ class _Fused:
 class FuseDilations(Pass):
     """Makes one dilated convolution of a convolution between space_to_batch_nd and batch_to_space_nd.
 
-    Candidates are the nodes batch_to_space_nd. Bit-exact: every result is the sum of the same products in the same
-    order, for what blocks are padded with is what convolutions take for outside. A convolution along one dimension,
+    Candidates are the nodes batch_to_space_nd. Every result is the sum of the same products, for what blocks are padded
+    with is what convolutions take for outside: bit-exact on integers. Floats are added in an order that depends on
+    shapes where a library multiplies matrices, so that their last bits may differ. A convolution along one dimension,
     which views make one of images, is one too. What else reads the blocks keeps them.
 
     Attributes:
         explicit: whether windows may be placed otherwise than by SAME and VALID, for which .tflite has no words.
+        tolerance: of the last bits of floats; less than one step of any quantized output.
     """
 
     explicit: bool = True
+    tolerance: float = 1e-5
 
     name: ClassVar[str] = "fuse-dilations"
     summary: ClassVar[str] = "Makes dilated convolutions of those that work on blocks of images."
@@ -98,6 +101,10 @@ class FuseDilations(Pass):
         TOO_WIDE,
         NOT_SAME,
     )
+
+    @property
+    def equivalence(self) -> Equivalence:
+        return Close(self.tolerance)
 
     def apply(self, work: Work) -> None:
         for node in work.graph.nodes:
