@@ -1,6 +1,5 @@
 """A network with every integer kernel of functions, reductions, norms and matrix products, through every level."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,21 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import oracle
 from arenite._base.dtypes import DType
-from arenite.driver.build import Build, build
-from arenite.driver.firmware import Firmware, SimulatorEngine
-from arenite.driver.native import NativeEngine
-from arenite.driver.options import CompileOptions
-from arenite.formats.tflite import export_model
-from arenite.interp.interpreter import Interpreter
 from arenite.ir.attrs import Activation, Attrs, Padding
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.model import Model
 from arenite.ir.opdef import OpCall
 from arenite.ir.types import Quantization, TensorType
-from arenite.lower import arena, kernels
-from arenite.lower.lower import lower
 from arenite.ops import core_registry
 from arenite.ops.activation import SoftmaxAttrs
 from arenite.ops.arithmetic import ArithmeticAttrs
@@ -31,7 +21,7 @@ from arenite.ops.norm import LOG_PROBABILITY_INT8, UNIT_INT8
 from arenite.ops.pool import Pool2dAttrs
 from arenite.ops.rectifiers import LeakyReluAttrs
 from arenite.ops.reduce import ReduceAttrs
-from arenite.toolchain import firmware_compiler, host_compiler
+from ladder.rungs import Rungs
 
 AnyArray = npt.NDArray[Any]
 REGISTRY = core_registry()
@@ -164,47 +154,27 @@ def _feed(model: Model, seed: int) -> list[AnyArray]:
     return feed
 
 
-@dataclass(frozen=True)
-class Case:
-    """The network, and what TFLite-Micro makes of its inputs."""
-
-    model: Model
-    feeds: list[list[AnyArray]]
-    expected: list[list[AnyArray]]
-
-    def check(self, run: Callable[[list[AnyArray]], Sequence[Any]]) -> None:
-        for feed, wanted in zip(self.feeds, self.expected, strict=True):
-            for entry, found, one in zip(ENTRIES, run(feed), wanted, strict=True):
-                np.testing.assert_array_equal(found, one, f"{entry.op} {entry.operands}")
-
-    def build(self, target: str = "host") -> Build:
-        return build(self.model, CompileOptions(target=target), lambda _: None)
-
-
 @pytest.fixture(scope="module")
-def case() -> Case:
+def case() -> Rungs:
     model = network()
     feeds = [_feed(model, seed) for seed in range(3)]
-    return Case(model, feeds, oracle.run_wheel(export_model(model), feeds))
+    return Rungs.of(model, feeds, [f"{entry.op} {entry.operands}" for entry in ENTRIES])
 
 
 pytestmark = pytest.mark.wheel
 
 
-def test_interpreter(case: Case) -> None:
-    case.check(Interpreter(case.model.graph, REGISTRY).run)
+def test_interpreter(case: Rungs) -> None:
+    case.check_interpreter()
 
 
-def test_poisoned_arena_without_passes(case: Case) -> None:
-    available = kernels()
-    program = lower(case.model.graph, REGISTRY, available, name="m")
-    case.check(lambda feed: arena.run(program, available, feed))
+def test_poisoned_arena_without_passes(case: Rungs) -> None:
+    case.check_arena(passes=False)
 
 
 @pytest.mark.gcc
-def test_host_c(case: Case) -> None:
-    with NativeEngine(case.build(), host_compiler("gcc")) as engine:
-        case.check(engine.invoke)
+def test_host_c(case: Rungs) -> None:
+    case.check_host_c()
 
 
 @pytest.mark.unicorn
@@ -217,7 +187,5 @@ def test_host_c(case: Case) -> None:
         pytest.param("arm-none-eabi-gcc", "cortex-m33", marks=pytest.mark.arm_gcc),
     ],
 )
-def test_simulated(case: Case, compiler: str, target: str) -> None:
-    built = case.build(target)
-    with Firmware.link(built, built.target, firmware_compiler(compiler)) as firmware:
-        case.check(SimulatorEngine(firmware).invoke)
+def test_simulated(case: Rungs, compiler: str, target: str) -> None:
+    case.check_simulated(compiler, target)

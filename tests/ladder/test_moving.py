@@ -8,22 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import oracle
 from arenite._base.dtypes import DType
-from arenite.driver.build import Build, build
-from arenite.driver.firmware import Firmware, SimulatorEngine
-from arenite.driver.native import NativeEngine
-from arenite.driver.options import CompileOptions
-from arenite.formats.tflite import export_model
-from arenite.interp.interpreter import Interpreter
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Value
 from arenite.ir.model import Model
 from arenite.ir.opdef import OpCall
 from arenite.ir.types import Quantization, TensorType
-from arenite.lower import arena, kernels
-from arenite.lower.lower import lower
 from arenite.ops import core_registry
 from arenite.ops.cast import CastAttrs
 from arenite.ops.choice import ArgAttrs
@@ -35,7 +26,7 @@ from arenite.ops.resize import ResizeAttrs
 from arenite.ops.slicing import SplitAttrs, StridedSliceAttrs, UnpackAttrs
 from arenite.ops.spatial import MirrorPadAttrs
 from arenite.ops.sums import CumsumAttrs
-from arenite.toolchain import firmware_compiler, host_compiler
+from ladder.rungs import Rungs
 
 AnyArray = npt.NDArray[Any]
 REGISTRY = core_registry()
@@ -139,51 +130,31 @@ def _feeds(model: Model) -> list[list[AnyArray]]:
     return feeds
 
 
-@dataclass(frozen=True)
-class Case:
-    """A network, and what TFLite-Micro makes of its inputs."""
-
-    model: Model
-    feeds: list[list[AnyArray]]
-    expected: list[list[AnyArray]]
-
-    def check(self, run: Callable[[list[AnyArray]], list[Any]]) -> None:
-        for feed, wanted in zip(self.feeds, self.expected, strict=True):
-            for index, (one, other) in enumerate(zip(run(feed), wanted, strict=True)):
-                np.testing.assert_array_equal(one, other, f"output {index}")
-
-    def build(self, target: str = "host") -> Build:
-        return build(self.model, CompileOptions(target=target), lambda _: None)
-
-
 @pytest.fixture(scope="module", params=list(MODELS))
-def case(request: pytest.FixtureRequest) -> Case:
+def case(request: pytest.FixtureRequest) -> Rungs:
     model = MODELS[request.param]()
     feeds = _feeds(model)
-    return Case(model, feeds, oracle.run_wheel(export_model(model), feeds))
+    return Rungs.of(model, feeds)
 
 
 pytestmark = pytest.mark.wheel
 
 
-def test_interpreter(case: Case) -> None:
-    case.check(Interpreter(case.model.graph, REGISTRY).run)
+def test_interpreter(case: Rungs) -> None:
+    case.check_interpreter()
 
 
-def test_poisoned_arena_without_passes(case: Case) -> None:
-    available = kernels()
-    program = lower(case.model.graph, REGISTRY, available, name="m")
-    case.check(lambda feed: arena.run(program, available, feed))
+def test_poisoned_arena_without_passes(case: Rungs) -> None:
+    case.check_arena(passes=False)
 
 
-def test_shapes_are_folded(case: Case) -> None:
+def test_shapes_are_folded(case: Rungs) -> None:
     assert "shape" not in {node.op for node in case.build().graph.nodes}
 
 
 @pytest.mark.gcc
-def test_host_c(case: Case) -> None:
-    with NativeEngine(case.build(), host_compiler("gcc")) as engine:
-        case.check(engine.invoke)
+def test_host_c(case: Rungs) -> None:
+    case.check_host_c()
 
 
 @pytest.mark.unicorn
@@ -196,7 +167,5 @@ def test_host_c(case: Case) -> None:
         pytest.param("arm-none-eabi-gcc", "cortex-m4f", marks=pytest.mark.arm_gcc),
     ],
 )
-def test_simulated(case: Case, compiler: str, target: str) -> None:
-    built = case.build(target)
-    with Firmware.link(built, built.target, firmware_compiler(compiler)) as firmware:
-        case.check(SimulatorEngine(firmware).invoke)
+def test_simulated(case: Rungs, compiler: str, target: str) -> None:
+    case.check_simulated(compiler, target)

@@ -1,33 +1,23 @@
 """A network of 16-bit activations: TFLite-Micro == interpreter == poisoned arena == host C == simulated cores."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-import oracle
 from arenite._base.dtypes import DType
-from arenite.driver.build import Build, build
-from arenite.driver.firmware import Firmware, SimulatorEngine
-from arenite.driver.native import NativeEngine
-from arenite.driver.options import CompileOptions
-from arenite.formats.tflite import export_model
-from arenite.interp.interpreter import Interpreter
 from arenite.ir.attrs import Activation, Attrs, Padding
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Value
 from arenite.ir.model import Model
 from arenite.ir.opdef import OpCall
 from arenite.ir.types import Quantization, TensorType
-from arenite.lower import arena, kernels
 from arenite.ops import core_registry
 from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
 from arenite.ops.dense import FullyConnectedAttrs
 from arenite.ops.transposed import TransposeConvAttrs
-from arenite.toolchain import firmware_compiler, host_compiler
+from ladder.rungs import Rungs
 
 AnyArray = npt.NDArray[Any]
 REGISTRY = core_registry()
@@ -76,46 +66,29 @@ def network() -> Model:
     return Model("sixteen", b.output(first, x))
 
 
-@dataclass(frozen=True)
-class Case:
-    model: Model
-    feeds: list[list[AnyArray]]
-    expected: list[list[AnyArray]]
-
-    def check(self, run: Callable[[list[AnyArray]], Sequence[Any]]) -> None:
-        for feed, wanted in zip(self.feeds, self.expected, strict=True):
-            for found, one in zip(run(feed), wanted, strict=True):
-                np.testing.assert_array_equal(found, one, strict=True)
-
-    def build(self, target: str = "host") -> Build:
-        return build(self.model, CompileOptions(target=target), lambda _: None)
-
-
 @pytest.fixture(scope="module")
-def case() -> Case:
+def case() -> Rungs:
     model = network()
     (dims,) = (value.type.dims for value in model.graph.inputs)
     codes = (RNG.integers(-32768, 32768, dims), np.full(dims, 32767), np.full(dims, -32768))
     feeds = [[array.astype(np.int16)] for array in codes]
-    return Case(model, feeds, oracle.run_wheel(export_model(model), feeds))
+    return Rungs.of(model, feeds)
 
 
 pytestmark = pytest.mark.wheel
 
 
-def test_interpreter(case: Case) -> None:
-    case.check(Interpreter(case.model.graph, REGISTRY).run)
+def test_interpreter(case: Rungs) -> None:
+    case.check_interpreter()
 
 
-def test_poisoned_arena(case: Case) -> None:
-    program = case.build().program
-    case.check(lambda feed: arena.run(program, kernels(), feed))
+def test_poisoned_arena(case: Rungs) -> None:
+    case.check_arena(passes=True)
 
 
 @pytest.mark.gcc
-def test_host_c(case: Case) -> None:
-    with NativeEngine(case.build(), host_compiler("gcc")) as engine:
-        case.check(engine.invoke)
+def test_host_c(case: Rungs) -> None:
+    case.check_host_c()
 
 
 @pytest.mark.unicorn
@@ -128,7 +101,5 @@ def test_host_c(case: Case) -> None:
         pytest.param("arm-none-eabi-gcc", "cortex-m33", marks=pytest.mark.arm_gcc),
     ],
 )
-def test_simulated(case: Case, compiler: str, target: str) -> None:
-    built = case.build(target)
-    with Firmware.link(built, built.target, firmware_compiler(compiler)) as firmware:
-        case.check(SimulatorEngine(firmware).invoke)
+def test_simulated(case: Rungs, compiler: str, target: str) -> None:
+    case.check_simulated(compiler, target)
