@@ -1,5 +1,6 @@
 """Damaged copies through the command line, each in a process with limits: see `hostile.__main__`."""
 
+import mmap
 import os
 import signal
 import time
@@ -37,6 +38,20 @@ def check(path: Path, count: int) -> None:
 
 def test_damaged_copies_of_the_example() -> None:
     check(DIGITS, 1000 if settings().max_examples > 100 else 60)
+
+
+def test_memory_is_limited_whatever_is_mapped_already() -> None:
+    def takes(gigabytes: int) -> Answer:
+        try:
+            np.ones(gigabytes << 27, np.float64)
+        except MemoryError:
+            return {"taken": False}
+        return {"taken": True}
+
+    with mmap.mmap(-1, 2 << 30):
+        check(DIGITS, 20)
+        ((_, answer),) = forked(takes, [1], attempts.limit_memory)
+    assert answer == {"taken": False}
 
 
 @pytest.mark.shared
