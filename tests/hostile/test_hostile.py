@@ -50,7 +50,7 @@ def test_memory_is_limited_whatever_is_mapped_already() -> None:
 
     with mmap.mmap(-1, 2 << 30):
         check(DIGITS, 20)
-        ((_, answer),) = forked(takes, [1], attempts.limit_memory)
+        ((_, answer),) = forked(takes, [2], attempts.limit_memory)
     assert answer == {"taken": False}
 
 
