@@ -2,7 +2,7 @@
 
 import math
 
-from arenite.driver.onnx_check import made_up
+from arenite.driver.onnx_references import made_up
 from passes.onnx.optimizing import model_of
 
 
