@@ -21,6 +21,7 @@ class GraphBuilder:
         self.graph = Graph(name)
         self._values = NamePool()
         self._nodes = NamePool()
+        self._reserved: set[str] = set()
 
     def input(self, name: str, type: TensorType) -> Value:  # noqa: A002
         value = Value(self._values.unique(name), type)
@@ -57,6 +58,17 @@ class GraphBuilder:
         node = Node(node_name, op, operands, results, attrs if attrs is not None else Attrs(), origins, tuple(regions))
         self.graph._insert(node, None)
         return node
+
+    def reserve(self, name: str) -> None:
+        """Keep a name for a value that exists later: `claim` gives it."""
+        if self._values.unique(name) != name:
+            raise ValueError(f"the name '{name}' is taken")
+        self._reserved.add(name)
+
+    def claim(self, value: Value, name: str) -> None:
+        """Give a value a name that was reserved, once."""
+        self._reserved.remove(name)
+        value.name = name
 
     def output(self, *values: Value) -> Graph:
         """Add outputs; the graph, for when this is the last call."""

@@ -1,0 +1,224 @@
+"""From a graph of the onnx dialect to one of the core dialect, channels last."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from arenite._base.collect import collect
+from arenite._base.errors import ModelError
+from arenite.ir.graph import Graph, Node, Value
+from arenite.ir.opdef import OpError, Registry
+from arenite.ir.types import TensorType
+from arenite.ops.onnx.dialect import OnnxRegistry
+from arenite.passes.legalize.orders import (
+    Order,
+    as_in_onnx,
+    before_transpose,
+    channels_last,
+    moved,
+    moves_nothing,
+    without_units,
+)
+from arenite.passes.legalize.refusal import RefusedError
+from arenite.passes.legalize.rule import Flow, Rule
+from arenite.passes.legalize.site import Site, attributes
+from arenite.passes.onnx.facts import Facts
+
+_MOST_NAMED = 5
+"""How many nodes of one kind a message names."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """In which order the dimensions of an input or output are.
+
+    Attributes:
+        name: of the input or output.
+        dims: as ONNX has them.
+        order: dimension i of the tensor is dimension `order[i]` of ONNX's.
+    """
+
+    name: str
+    dims: tuple[int, ...]
+    order: Order
+
+    @property
+    def moved(self) -> tuple[int, ...]:
+        """The dimensions of the tensor."""
+        return moved(self.dims, self.order)
+
+    @property
+    def is_as_in_onnx(self) -> bool:
+        return self.order == as_in_onnx(len(self.dims))
+
+
+@dataclass(frozen=True)
+class Legalized:
+    """A graph of the core dialect, and how its inputs and outputs lie."""
+
+    graph: Graph
+    inputs: tuple[Placement, ...]
+    outputs: tuple[Placement, ...]
+
+
+def legalization_rules() -> Mapping[str, Rule]:
+    """The rules by the op of the node that they take."""
+    rules = [each for each in collect("arenite.passes.legalize", "RULES") if isinstance(each, Rule)]
+    return {f"onnx.{rule.operator}": rule for rule in rules}
+
+
+def legalize(
+    graph: Graph, registry: OnnxRegistry, core: Registry, *, keep_layouts: frozenset[str] = frozenset()
+) -> Legalized:
+    """Say a graph in the core dialect. It is left as it is.
+
+    An input comes in the order that its readers want, an output goes in the order in which it lies; no transpose is
+    made for either.
+
+    Args:
+        graph: of the onnx dialect, without nested graphs.
+        registry: the model's operators.
+        core: the ops of the core dialect.
+        keep_layouts: names of inputs and outputs whose dimensions stay in the order that ONNX has them in.
+
+    Raises:
+        ModelError: shapes are not known, or nodes have no counterpart: all of them at once.
+    """
+    facts, rules = Facts(graph, registry), legalization_rules()
+    refused = _Refused()
+    for node in graph.nodes:
+        if node.op not in rules:
+            refused.unknown(node)
+    site = Site(facts, core, graph.name)
+    _refuse_unknown_inputs(graph, facts)
+    inputs = _inputs(graph, site, _wishes(graph, facts, rules), keep_layouts)
+    for name in dict.fromkeys(value.name for value in graph.outputs if value not in graph.inputs):
+        site.builder.reserve(name)
+    failed: set[Value] = set()
+    for node in graph.nodes:
+        if node.op not in rules or failed.intersection(node.present_operands):
+            failed.update(node.results)
+            continue
+        try:
+            site.enter(node)
+            rules[node.op].apply(site, node)
+        except (RefusedError, OpError) as error:
+            refused.form(node, str(error))
+            failed.update(node.results)
+    refused.throw()
+    return Legalized(site.builder.graph, inputs, _outputs(graph, site, keep_layouts))
+
+
+class _Refused:
+    """What has no counterpart, by kind."""
+
+    def __init__(self) -> None:
+        self._unknown: dict[str, list[str]] = {}
+        self._forms: list[str] = []
+
+    def unknown(self, node: Node) -> None:
+        self._unknown.setdefault(node.op.removeprefix("onnx."), []).append(node.name)
+
+    def form(self, node: Node, problem: str) -> None:
+        self._forms.append(f"node '{node.name}' ({node.op.removeprefix('onnx.')}): {problem}")
+
+    def throw(self) -> None:
+        problems = [
+            f"operator {operator} has no counterpart in a .tflite that Arenite knows: {_named(names)}"
+            for operator, names in self._unknown.items()
+        ]
+        if problems or self._forms:
+            raise ModelError((*problems, *self._forms))
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:_MOST_NAMED])
+    return f"{'nodes' if names[1:] else 'node'} {shown}" + (
+        f" and {len(names) - _MOST_NAMED} more" if names[_MOST_NAMED:] else ""
+    )
+
+
+def _refuse_unknown_inputs(graph: Graph, facts: Facts) -> None:
+    problems = []
+    for value in graph.inputs:
+        if facts.of(value).dims is None:
+            known = f"its shape is {list(value.type.shape)}" if value.type.shape is not None else "its rank is unknown"
+            dims = ",".join(str(dim) if isinstance(dim, int) else "?" for dim in value.type.shape or ("?",))
+            problems.append(
+                f"input '{value.name}' must have a known shape, but {known}; say it: --input-shape {value.name}:{dims}"
+            )
+    if problems:
+        raise ModelError(problems)
+
+
+def _wishes(graph: Graph, facts: Facts, rules: Mapping[str, Rule]) -> Mapping[Value, Order]:
+    """The order that the readers of a value want it in, where they want one."""
+    wishes: dict[Value, Order] = {}
+    for node in reversed(list(graph.nodes)):
+        wishes.update(_wished_by(node, facts, rules, wishes))
+    return wishes
+
+
+def _wished_by(
+    node: Node, facts: Facts, rules: Mapping[str, Rule], wishes: Mapping[Value, Order]
+) -> Iterable[tuple[Value, Order]]:
+    rule = rules.get(node.op)
+    if rule is None or not node.operands:
+        return
+    first, result = node.optional_operand(0), node.results[0]
+    if node.op == "onnx.Transpose" and first is not None and result in wishes:
+        perm = attributes(node).integers("perm") or tuple(reversed(range(len(wishes[result]))))
+        if sorted(perm) == list(range(len(wishes[result]))):
+            yield first, before_transpose(wishes[result], perm)
+    elif rule.flow is Flow.PLANE and first is not None:
+        rank = facts.of(first).rank
+        if rank is not None and rank > 2:
+            yield first, channels_last(rank)
+    elif rule.flow is Flow.THROUGH and result in wishes:
+        for value in node.present_operands:
+            if facts.of(value).rank == len(wishes[result]):
+                yield value, wishes[result]
+
+
+def _inputs(
+    graph: Graph, site: Site, wishes: Mapping[Value, Order], keep_layouts: frozenset[str]
+) -> tuple[Placement, ...]:
+    placements = []
+    for value in graph.inputs:
+        dims = site.dims(value)
+        order = as_in_onnx(len(dims)) if value.name in keep_layouts else wishes.get(value, as_in_onnx(len(dims)))
+        placements.append(Placement(value.name, dims, order))
+        try:
+            type_ = TensorType(site.dtype(value), moved(dims, order))
+        except RefusedError as error:
+            raise ModelError(f"input '{value.name}': {error}") from None
+        site.put(value, site.builder.input(value.name, type_), order)
+    return tuple(placements)
+
+
+def _outputs(graph: Graph, site: Site, keep_layouts: frozenset[str]) -> tuple[Placement, ...]:
+    placements: dict[Value, Placement] = {}
+    taken = set(site.builder.graph.inputs)
+    for value in graph.outputs:
+        order = as_in_onnx(site.rank(value)) if value.name in keep_layouts else _order_of_output(site, value)
+        core = site.get(value, order)
+        # An input that is given as it comes has its name already, and so has what is given twice.
+        if value not in graph.inputs and value not in placements:
+            core = site.copied(core) if core in taken else core
+            site.builder.claim(core, value.name)
+            site.put(value, core, order)
+        taken.add(core)
+        site.builder.output(core)
+        placements[value] = Placement(value.name, site.dims(value), order)
+    return tuple(placements[value] for value in graph.outputs)
+
+
+def _order_of_output(site: Site, value: Value) -> Order:
+    """Channels last where they lie so; a Transpose at the very end is what the user wants."""
+    own = as_in_onnx(site.rank(value))
+    order = without_units(site.lie(value)[1])
+    if value.producer is None:
+        return order
+    if value.producer.op == "onnx.Transpose":
+        return own
+    nothing = moves_nothing(order, own, site.dims(value))
+    return order if len(own) > 2 and order == channels_last(len(own)) and not nothing else own

@@ -1,0 +1,31 @@
+"""What a rule of legalization is: how one operator of ONNX is said in the core dialect."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from arenite.ir.graph import Node
+from arenite.passes.legalize.site import Site
+
+
+class Flow(Enum):
+    """What the operator asks of the order of its first operand, for inputs of the graph to come in that order."""
+
+    NONE = auto()  # nothing, or ONNX's own order
+    PLANE = auto()  # channels last
+    THROUGH = auto()  # whatever its result is wanted in: both have the same dimensions, or broadcast
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How nodes of one operator become nodes of the core dialect.
+
+    Attributes:
+        operator: as in a node's op, without `onnx.`: `Conv`, `com.microsoft::Gelu`.
+        apply: emits nodes and says what the results are. Raises RefusedError.
+        flow: what it asks of its first operand's order.
+    """
+
+    operator: str
+    apply: Callable[[Site, Node], None]
+    flow: Flow = Flow.NONE

@@ -1,0 +1,307 @@
+"""What rules of legalization work with: operands in the order that they ask for, and a graph that grows."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from arenite._base.dtypes import DType
+from arenite.ir.attrs import Attrs
+from arenite.ir.builder import GraphBuilder
+from arenite.ir.graph import Array, Node, Value
+from arenite.ir.opdef import OpCall, OpError, Registry
+from arenite.ir.types import TensorType
+from arenite.ops.movement import ReshapeAttrs
+from arenite.ops.onnx.attrs import OnnxAttrs
+from arenite.passes.legalize.orders import (
+    UNIT,
+    Order,
+    as_in_onnx,
+    moved,
+    moves_nothing,
+    permutation,
+    through_transpose,
+    without_units,
+)
+from arenite.passes.legalize.refusal import RefusedError
+from arenite.passes.onnx.facts import Facts
+
+SUPPORTED_DTYPES = frozenset(
+    {DType.FLOAT32, DType.INT8, DType.UINT8, DType.INT16, DType.INT32, DType.INT64, DType.BOOL}
+)
+
+
+class Site:
+    """The core graph while it is made from an onnx one.
+
+    A value of the ONNX model may lie in several orders, each a value of the core graph: a transpose is made the first
+    time that somebody asks for an order in which it does not lie.
+
+    Attributes:
+        facts: of the values of the onnx graph.
+        builder: appends to the core graph.
+    """
+
+    def __init__(self, facts: Facts, core: Registry, name: str) -> None:
+        self.facts = facts
+        self.builder = GraphBuilder(name)
+        self._core = core
+        self._forms: dict[Value, dict[Order, Value]] = {}
+        self._node: Node | None = None
+        self.transposes: dict[str, str] = {}
+
+    @property
+    def opset(self) -> int:
+        return self.facts.opset
+
+    def enter(self, node: Node) -> None:
+        """From now on, what is emitted stands for this node of the ONNX model."""
+        self._node = node
+
+    # What is known of a value of the ONNX model.
+
+    def dims(self, value: Value) -> tuple[int, ...]:
+        """Its dimensions, as ONNX has them.
+
+        Raises:
+            RefusedError: they are not known.
+        """
+        dims = self.facts.of(value).dims
+        if dims is None:
+            raise RefusedError(f"the shape of '{value.name}' must be known, but it depends on data")
+        return dims
+
+    def rank(self, value: Value) -> int:
+        return len(self.dims(value))
+
+    def dtype(self, value: Value) -> DType:
+        """Its element type.
+
+        Raises:
+            RefusedError: a .tflite model has no such tensors, or it is no tensor.
+        """
+        dtype = self.facts.of(value).dtype
+        if dtype not in SUPPORTED_DTYPES or dtype is None:
+            known = ", ".join(sorted(str(each) for each in SUPPORTED_DTYPES))
+            raise RefusedError(f"'{value.name}' must be of {known}, but is {dtype or 'not known to be a tensor'}")
+        return dtype
+
+    def constant(self, value: Value | None) -> Array | None:
+        """Its elements, as ONNX has them; None where it is absent or not constant."""
+        return None if value is None or not value.is_constant else np.asarray(value.constant)
+
+    def required_constant(self, node: Node, index: int, role: str) -> Array:
+        """The elements of an operand.
+
+        Raises:
+            RefusedError: it is computed.
+        """
+        array = self.constant(node.optional_operand(index))
+        if array is None:
+            raise RefusedError(f"{role} must be constant, but is computed")
+        return array
+
+    def integers(self, node: Node, index: int, role: str) -> tuple[int, ...] | None:
+        """A constant list of integers; None where it is absent. Raises as `required_constant` does."""
+        if node.optional_operand(index) is None:
+            return None
+        array = self.required_constant(node, index, role)
+        if array.dtype.kind not in "iu":
+            raise RefusedError(f"{role} must be integers, but is {array.dtype}")
+        return tuple(int(item) for item in array.ravel())
+
+    # Where a value lies.
+
+    def orders(self, value: Value) -> tuple[Order, ...]:
+        """The orders in which it lies already: none for a constant, which may be had in each."""
+        return tuple(self._forms.get(value, ()))
+
+    def lie(self, value: Value) -> tuple[Value, Order]:
+        """The first form of a value: what is asked for when its order does not matter."""
+        forms = self._forms.get(value)
+        if not forms:
+            order = as_in_onnx(self.rank(value))
+            return self.get(value, order), order
+        order = next(iter(forms))
+        return forms[order], order
+
+    def get(self, value: Value, order: Order | None = None) -> Value:
+        """A value in an order (by default that of ONNX): as it lies, or transposed; a constant is moved here."""
+        order = as_in_onnx(self.rank(value)) if order is None else order
+        forms = self._forms.setdefault(value, {})
+        if order not in forms:
+            forms[order] = self._moved(value, order)
+        return forms[order]
+
+    def broadcast(self, value: Value, rank: int, order: Order) -> Value:
+        """A value as an operand among others of `rank` dimensions, which lie in `order`."""
+        missing = rank - self.rank(value)
+        if missing == 0:
+            return self.get(value, order)
+        # Dimensions that are not there count as if of size 1, in front.
+        own = tuple(UNIT if axis < missing else axis - missing for axis in order)
+        return self.get(value, own[next((i for i, axis in enumerate(own) if axis != UNIT), len(own)) :])
+
+    def common_order(self, values: Sequence[Value], rank: int) -> Order:
+        """The order in which the fewest elements must be moved for these values to lie alike."""
+        lying = [value for value in values if not value.is_constant and self.rank(value) == rank and self.orders(value)]
+        choices = dict.fromkeys(order for value in lying for order in self.orders(value))
+        own = as_in_onnx(rank)
+
+        def price(order: Order) -> tuple[int, bool]:
+            parts = (self.facts.of(v).dims or () for v in lying if not self._lies(v, order))
+            return sum(int(np.prod(dims)) for dims in parts), order == own
+
+        return min(choices, key=price, default=own)
+
+    def put(self, value: Value, core: Value, order: Order) -> None:
+        """Say what a result of the ONNX model is in the core graph."""
+        expected = moved(self.dims(value), order)
+        if core.type.shape != expected:
+            raise AssertionError(f"'{value.name}' in order {order} is {list(expected)}, not {core.type}")
+        self._forms.setdefault(value, {})[order] = core
+
+    def relabel(self, source: Value, result: Value, perm: Sequence[int]) -> None:
+        """Let each form of one value be one of its transposed self."""
+        if source.is_constant or not self.orders(source):
+            self.get(source)
+        forms = self._forms.setdefault(result, {})
+        for order, core in self._forms[source].items():
+            forms[through_transpose(order, perm)] = core
+
+    # The core graph.
+
+    def const(self, role: str, array: Array) -> Value:
+        """A new constant; what it is for becomes its name, behind the node's."""
+        return self.builder.constant(f"{self._owner()}/{role}", array)
+
+    def ints(self, role: str, items: Sequence[int] | Sequence[Sequence[int]]) -> Value:
+        """A new constant of int32."""
+        return self.const(role, np.array(items, np.int32))
+
+    def emit(
+        self,
+        op: str,
+        operands: Sequence[Value | None],
+        attrs: Attrs | None = None,
+        *,
+        dtype: DType | None = None,
+        name: str = "",
+        n_results: int = 1,
+    ) -> tuple[Value, ...]:
+        """Append a node.
+
+        Args:
+            op: of the core dialect.
+            operands: values of the core graph.
+            attrs: of the node; its op's defaults if None.
+            dtype: of the results; the first operand's if None.
+            name: of the result; made from the ONNX node's and the op if empty.
+            n_results: how many there are.
+
+        Raises:
+            RefusedError: the op does not take such operands.
+        """
+        definition = self._core[op]
+        attrs = definition.attrs() if attrs is None else attrs
+        first = next(value for value in operands if value is not None)
+        declared = (TensorType(dtype or first.type.dtype, None),) * n_results
+        types = tuple(None if value is None else value.type for value in operands)
+        constants = tuple(value.constant if value is not None and value.is_constant else None for value in operands)
+        call = OpCall(self._owner(), op, attrs, types, declared, constants)
+        try:
+            for constraint in definition.constraints:
+                if (found := constraint.holds(call)) is not True:
+                    raise RefusedError(f"as {op}, {constraint.text}" + (f"; {found}" if found else ""))
+            results = definition.infer(call)
+        except OpError as error:
+            raise RefusedError(f"as {op}, {error}") from None
+        wish = name or f"{self._owner()}/{op}"
+        node = self.builder.node(op, operands, results, attrs, name=wish, origin=self._origin())
+        return node.results
+
+    def give(
+        self,
+        result: Value,
+        op: str,
+        operands: Sequence[Value | None],
+        attrs: Attrs | None = None,
+        *,
+        order: Order | None = None,
+        dtype: DType | None = None,
+    ) -> None:
+        """Append a node whose result is one of the ONNX model, in an order (by default that of ONNX)."""
+        (core,) = self.emit(op, operands, attrs, dtype=dtype, name=result.name)
+        self.put(result, core, as_in_onnx(self.rank(result)) if order is None else order)
+
+    def reshaped(self, core: Value, dims: Sequence[int], *, name: str = "") -> Value:
+        """A value of the core graph with other dimensions, itself if it has them already."""
+        if core.type.shape == tuple(dims):
+            return core
+        if core.is_constant and core.constant is not None:
+            return self.const("reshaped", np.asarray(core.constant).reshape(tuple(dims)))
+        (result,) = self.emit("reshape", [core, self.ints("shape", dims)], ReshapeAttrs(tuple(dims)), name=name)
+        return result
+
+    def copied(self, core: Value) -> Value:
+        """The same contents as a value of their own."""
+        dims = core.type.dims
+        (result,) = self.emit("reshape", [core, self.ints("shape", dims)], ReshapeAttrs(dims))
+        return result
+
+    def _moved(self, value: Value, order: Order) -> Value:
+        dims = self.dims(value)
+        array = self.constant(value)
+        if array is not None:
+            return self._stored(value, array, order, dims)
+        if not self._forms[value]:
+            raise AssertionError(f"'{value.name}' was asked for before it was made")
+        for known, core in self._forms[value].items():
+            if moves_nothing(known, order, dims):
+                return self.reshaped(core, moved(dims, order), name=f"{value.name}/reshape")
+        known, core = next(iter(self._forms[value].items()))
+        flat, wanted = without_units(known), without_units(order)
+        core = self.reshaped(core, moved(dims, flat))
+        perm = permutation(flat, wanted)
+        self.transposes[f"{value.name}/transpose"] = self._owner()
+        (core,) = self.emit("transpose", [core, self.ints("perm", perm)], name=f"{value.name}/transpose")
+        return self.reshaped(core, moved(dims, order))
+
+    def _stored(self, value: Value, array: Array, order: Order, dims: Sequence[int]) -> Value:
+        self.dtype(value)
+        laid = array.transpose(without_units(order)) if array.ndim > 1 else array
+        laid = laid.reshape(moved(dims, order))
+        # A splat stays one element.
+        laid = np.ascontiguousarray(laid) if any(laid.strides) else laid
+        return self.builder.constant(value.name, laid)
+
+    def _lies(self, value: Value, order: Order) -> bool:
+        dims = self.dims(value)
+        return any(moves_nothing(known, order, dims) for known in self.orders(value))
+
+    def _owner(self) -> str:
+        return self._node.name if self._node is not None else self.builder.graph.name
+
+    def _origin(self) -> tuple[str, ...]:
+        return self._node.origin if self._node is not None else ()
+
+
+def attributes(node: Node) -> OnnxAttrs:
+    """The attributes of a node of the onnx dialect."""
+    assert isinstance(node.attrs, OnnxAttrs)
+    return node.attrs
+
+
+def only_results(node: Node, least: int, absent: Mapping[int, str]) -> None:
+    """Refuse a node of which somebody reads a result that has no counterpart.
+
+    Args:
+        node: of the onnx dialect.
+        least: how many results it always has.
+        absent: what each of the others is.
+
+    Raises:
+        RefusedError: one of them is read.
+    """
+    for index in range(least, len(node.results)):
+        if node.results[index].is_read:
+            raise RefusedError(f"its result '{absent.get(index, str(index))}' is read, which has no counterpart")
