@@ -15,7 +15,6 @@ from arenite.passes.legalize.orders import (
     before_transpose,
     channels_last,
     moved,
-    moves_nothing,
     without_units,
 )
 from arenite.passes.legalize.refusal import RefusedError
@@ -220,5 +219,4 @@ def _order_of_output(site: Site, value: Value) -> Order:
         return order
     if value.producer.op == "onnx.Transpose":
         return own
-    nothing = moves_nothing(order, own, site.dims(value))
-    return order if len(own) > 2 and order == channels_last(len(own)) and not nothing else own
+    return order if len(own) > 2 and order == channels_last(len(own)) else own
