@@ -1,4 +1,55 @@
-"""What users of other optimisers type, and what it is here."""
+"""What users of other tools type, and what it is here. The table here is that of `optimize`."""
+
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from arenite._base.errors import UsageError
+
+WORDS = "arenite.words"
+"""Where a command finds what was typed, in its context's meta."""
+
+
+class ForeignWordsCommand(TyperCommand):
+    """A command that knows what was typed: `-osd` is read as `-o sd` otherwise, and nobody notices."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[WORDS] = list(args)
+        return super().parse_args(ctx, args)
+
+
+def refuse_strangers(context: typer.Context, model: str, answer: Callable[[str], str]) -> None:
+    """Refuse what a command has no option for, with what it should be.
+
+    Args:
+        context: of a command that takes unknown words.
+        model: the command's argument, which may be an option that is not known.
+        answer: what to do instead of an option; empty when no other tool is known to have it.
+
+    Raises:
+        UsageError: every such word.
+    """
+    problems: list[str] = []
+    known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("-")]
+    words: Sequence[str] = context.meta.get(WORDS, ())
+    typed = [word.partition("=")[0] for word in words if word.startswith("-")]
+    problems += [
+        f"there is no option {word} here: {said}" for word in typed if word not in known and (said := answer(word))
+    ]
+    for word in dict.fromkeys((model, *context.args)):
+        option = word.partition("=")[0]
+        if word.startswith("-") and not answer(option):
+            near = difflib.get_close_matches(option, known, n=2)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"see 'arenite {context.info_name} --help'"
+            problems.append(f"there is no option {option}: {hint}")
+    if not problems and context.args:
+        problems = [f"'{context.args[0]}' is one argument too many; where the result goes is said by -o OUT"]
+    if problems:
+        raise UsageError(dict.fromkeys(problems))
+
 
 _FORMATS = "leave it out: optimize writes the format that it reads"
 _NUMBERS = "leave it out: optimize keeps numbers as they are, and quantizes nothing"

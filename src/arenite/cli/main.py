@@ -10,7 +10,9 @@ import typer
 from arenite._base.errors import AreniteError
 from arenite.cli import compare, explain, inspect, listings, plan, run
 from arenite.cli import compile as compile_command
+from arenite.cli import convert as convert_command
 from arenite.cli import optimize as optimize_command
+from arenite.cli.foreign import ForeignWordsCommand
 
 INTERNAL_ERROR = 3
 
@@ -23,12 +25,14 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("compile")(compile_command.compile_model)
-# Whoever forgets -o is told by optimize itself, after what is wrong with the rest.
+# Whoever forgets -o is told by the command itself, after what is wrong with the rest.
+_TAKES_ANY_WORD = {"ignore_unknown_options": True, "allow_extra_args": True}
+app.command("optimize", cls=ForeignWordsCommand, options_metavar="-o OUT [OPTIONS]", context_settings=_TAKES_ANY_WORD)(
+    optimize_command.optimize
+)
 app.command(
-    "optimize",
-    options_metavar="-o OUT [OPTIONS]",
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-)(optimize_command.optimize)
+    "convert", cls=ForeignWordsCommand, options_metavar="-o OUT.tflite [OPTIONS]", context_settings=_TAKES_ANY_WORD
+)(convert_command.convert)
 app.command("run", options_metavar="--inputs IN.npz --outputs OUT.npz [OPTIONS]")(run.run)
 app.command("inspect")(inspect.inspect)
 app.command("explain")(explain.explain)

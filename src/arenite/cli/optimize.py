@@ -1,17 +1,19 @@
 """`arenite optimize`: a model becomes a smaller one of the same format."""
 
-import difflib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from arenite._base.errors import UsageError
-from arenite.cli.foreign import answer_to
+from arenite.cli.foreign import answer_to, refuse_strangers
 from arenite.cli.options import (
+    FreezeDefaultsOption,
     InputShapeOption,
     JsonOption,
+    OutputsOption,
     PinOption,
+    PureOption,
     by_name,
     nbytes_option,
     parse_pin,
@@ -30,9 +32,7 @@ def optimize(
         Path | None, typer.Option("-o", "--output", metavar="OUT", help="Where the result goes.  [required]")
     ] = None,
     input_shape: InputShapeOption = None,
-    outputs: Annotated[
-        list[str] | None, typer.Option("--outputs", metavar="NAME", help="Keep this output; the others go.")
-    ] = None,
+    outputs: OutputsOption = None,
     pin: PinOption = None,
     fold_max_bytes: Annotated[
         int | None, nbytes_option("--fold-max-bytes", "Bytes of constants that one folding may add")
@@ -51,19 +51,11 @@ def optimize(
         bool,
         typer.Option("--fold-channels", help="Remove constant channels of int8 layers, as compile does (.tflite)."),
     ] = False,
-    freeze_defaults: Annotated[
-        bool,
-        typer.Option(
-            "--freeze-defaults", help="Inputs with default values, which callers may replace, become constants."
-        ),
-    ] = False,
+    freeze_defaults: FreezeDefaultsOption = False,
     ignore_signed_zeros: Annotated[
         bool, typer.Option("--ignore-signed-zeros", help="-0.0 may become 0.0, so that x + 0 is x (.onnx).")
     ] = False,
-    pure: Annotated[
-        list[str] | None,
-        typer.Option("--pure", metavar="DOMAIN::OP", help="This custom operator has no side effects."),
-    ] = None,
+    pure: PureOption = None,
     check: Annotated[
         int, typer.Option("--check", metavar="N", min=0, help="Compare with the original on N inputs; 0: do not.")
     ] = 3,
@@ -76,7 +68,7 @@ def optimize(
     as_json: JsonOption = False,
 ) -> None:
     """Make a model smaller without changing what it computes."""
-    _refuse_strangers(context)
+    refuse_strangers(context, str(model), answer_to)
     if output is None:
         raise UsageError("optimize needs -o OUT: where the result goes")
     if explain is not None and explain.suffix.lower() != ".json":
@@ -124,21 +116,3 @@ KINDS = {
     "batch-norm": ("fuse-batch-norm",),
 }
 """Names of the passes that an option --no-fold-... leaves out."""
-
-
-def _refuse_strangers(context: typer.Context) -> None:
-    """Refuse what is left on the command line, with what it should be."""
-    problems = []
-    known = [name for parameter in context.command.params for name in parameter.opts if name.startswith("-")]
-    for word in context.args:
-        option = word.partition("=")[0]
-        if answer := answer_to(option):
-            problems.append(f"there is no option {option} here: {answer}")
-        elif word.startswith("-"):
-            near = difflib.get_close_matches(option, known, n=2)
-            hint = f"did you mean {' or '.join(near)}?" if near else "see 'arenite optimize --help'"
-            problems.append(f"there is no option {option}: {hint}")
-    if not problems and context.args:
-        problems = [f"'{context.args[0]}' is one argument too many; where the result goes is said by -o OUT"]
-    if problems:
-        raise UsageError(problems)

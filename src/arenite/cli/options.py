@@ -29,6 +29,16 @@ PinOption = Annotated[
     list[str] | None,
     typer.Option("--pin", metavar="NAME=VALUE|FILE.npy", help="An input becomes a constant, as in sr=16000 (.onnx)."),
 ]
+OutputsOption = Annotated[
+    list[str] | None, typer.Option("--outputs", metavar="NAME", help="Keep this output; the others go.")
+]
+FreezeDefaultsOption = Annotated[
+    bool,
+    typer.Option("--freeze-defaults", help="Inputs with default values, which callers may replace, become constants."),
+]
+PureOption = Annotated[
+    list[str] | None, typer.Option("--pure", metavar="DOMAIN::OP", help="This custom operator has no side effects.")
+]
 CompilerOption = Annotated[
     str | None, typer.Option("--cc", metavar="zig|PATH", help="Cross compiler; default: zig, else arm-none-eabi-gcc.")
 ]

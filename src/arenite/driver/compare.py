@@ -13,6 +13,7 @@ from arenite.driver.build import build
 from arenite.driver.compare_builds import BuildComparison, compare_builds, is_build
 from arenite.driver.compare_log import LogComparison, compare_log
 from arenite.driver.inspect import model_macs
+from arenite.driver.layouts import Side, alike, line_up
 from arenite.driver.load import SUFFIXES, load_model, port_names, registry_for
 from arenite.driver.options import CompileOptions
 from arenite.interp import interpreter_for
@@ -183,14 +184,15 @@ def compare_files(a: Path, b: Path, inputs: Path | None) -> Comparison:
         ModelError: a model is damaged, or has operators that Arenite lacks.
     """
     models = _load_both(a, b)
-    _check_ports(*models)
-    feeds = _feeds(models[0], inputs)
+    sides = line_up(*models)
+    _check_ports(models, sides)
+    feeds = [sides[0].inputs_given(feed) for feed in _feeds(models[0], inputs)]
     if not feeds:
         where = f"{inputs} holds no invocation" if inputs is not None else "no inputs can be made up; use --inputs"
         raise DataError(f"nothing could be compared: {where}")
-    traces = [_run(model, feeds) for model in models]
+    traces = [_run(model, feeds, side) for model, side in zip(models, sides, strict=True)]
     costs = cost_of(a, models[0]), cost_of(b, models[1])
-    return Comparison(a, b, costs, tuple(_differences(models, traces)), len(feeds))
+    return Comparison(a, b, costs, tuple(_differences(models, traces, sides)), len(feeds))
 
 
 def _load_both(a: Path, b: Path) -> tuple[Model, Model]:
@@ -205,14 +207,17 @@ def _load_both(a: Path, b: Path) -> tuple[Model, Model]:
     return models[0], models[1]
 
 
-def _check_ports(a: Model, b: Model) -> None:
+def _check_ports(models: tuple[Model, Model], sides: tuple[Side, Side]) -> None:
+    a, b = models
     problems = []
     if len(a.graph.inputs) != len(b.graph.inputs):
         problems.append(f"A has {len(a.graph.inputs)} inputs, B has {len(b.graph.inputs)}")
     if len(a.graph.outputs) != len(b.graph.outputs):
         problems.append(f"A has {len(a.graph.outputs)} outputs, B has {len(b.graph.outputs)}")
-    for first, second in zip(a.graph.inputs, b.graph.inputs, strict=False):
-        if first.type.shape != second.type.shape:
+    dims = [side.input_dims(model.graph.inputs) for model, side in zip(models, sides, strict=True)]
+    pairs = zip(a.graph.inputs, b.graph.inputs, *dims, strict=False)
+    for first, second, first_dims, second_dims in pairs:
+        if first_dims != second_dims:
             problems.append(f"input '{first.name}' of A is {first.type}, '{second.name}' of B is {second.type}")
     if problems:
         raise DataError(problems)
@@ -232,13 +237,15 @@ class _Run:
     values: Sequence[Mapping[str, Reals]]
 
 
-def _run(model: Model, feeds: Sequence[Sequence[Array]]) -> _Run:
+def _run(model: Model, feeds: Sequence[Sequence[Array]], side: Side) -> _Run:
     interpreter = interpreter_for(model.graph, registry_for(model))
     types = {value.name: value.type for value in model.graph.values()}
     outputs, values = [], []
     for feed in feeds:
-        trace = interpreter.trace([_fit(x, v) for x, v in zip(feed, model.graph.inputs, strict=True)])
-        outputs.append([_real(x, v.type) for x, v in zip(trace.outputs, model.graph.outputs, strict=True)])
+        taken = zip(side.inputs_taken(feed), model.graph.inputs, strict=True)
+        trace = interpreter.trace([_fit(x, v) for x, v in taken])
+        given = zip(side.outputs_given(trace.outputs), model.graph.outputs, strict=True)
+        outputs.append([_real(x, v.type) for x, v in given])
         values.append({name: _real(array, types[name]) for name, array in trace.values.items()})
     return _Run(outputs, values)
 
@@ -256,7 +263,8 @@ def _fit(array: Array, value: Value) -> Array:
     return array
 
 
-def _differences(models: tuple[Model, Model], traces: Sequence[_Run]) -> Iterator[Difference]:
+def _differences(models: tuple[Model, Model], traces: Sequence[_Run], sides: tuple[Side, Side]) -> Iterator[Difference]:
+    moved = any(side.layouts is not None for side in sides)
     graph: Graph = models[0].graph
     outputs = {value.name for value in graph.outputs} | {value.name for value in models[1].graph.outputs}
     inputs = {value.name for value in graph.inputs}
@@ -264,7 +272,10 @@ def _differences(models: tuple[Model, Model], traces: Sequence[_Run]) -> Iterato
     for name in shared:
         if name not in outputs and name not in inputs:
             pairs = [(x[name], y[name]) for x, y in zip(traces[0].values, traces[1].values, strict=True)]
-            if pairs[0][0].shape == pairs[0][1].shape:
+            if moved:
+                lying = [(x, alike(x, y)) for x, y in pairs]
+                pairs = [(x, y) for x, y in lying if y is not None]
+            if pairs and pairs[0][0].shape == pairs[0][1].shape:
                 yield _difference(name, pairs, is_output=False)
     for index, value in enumerate(graph.outputs):
         pairs = [(x[index], y[index]) for x, y in zip(traces[0].outputs, traces[1].outputs, strict=True)]

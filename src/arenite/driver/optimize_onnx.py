@@ -55,15 +55,12 @@ def optimize_onnx(
         UsageError, DataError: an option names what is not there, or does not fit.
         SelfCheckError: the result does not compute what the original does.
     """
-    registry = _registry(model, options)
+    registry = onnx_registry(model, options)
     refuse_misuse(model.graph, registry)
-    frozen = {name: array for name, array in _defaults(model).items() if name not in options.pins}
-    pins = {**frozen, **options.pins} if options.freeze_defaults else options.pins
-    interface = Interface(options.input_shapes, pins, options.outputs)
-    apply_interface(model.graph, interface)
+    frozen = tuple(name for name in _defaults(model) if name not in options.pins)
+    interface = apply_options(model, options)
     unused = _notes_on_pure(model, options)
     before = measured(model.graph, registry)
-    _forget_defaults(model, tuple(pins))
     original = replace(model, graph=clone_graph(model.graph)) if options.check else None
     opset = registry.opsets.get("", OLDEST_OPSET)
     passes = onnx_passes(
@@ -76,7 +73,7 @@ def optimize_onnx(
     smaller = with_smaller_bodies(model, passes)
     changed = smaller is not model or not interface.is_empty
     model.details = smaller.details
-    registry = _registry(model, options)
+    registry = onnx_registry(model, options)
     passes = with_inlining(passes, model, registry)
     rounds = itertools.count(1)
     within = run_within_peak(
@@ -88,7 +85,7 @@ def optimize_onnx(
     model.graph, passes, result = within.graph, within.passes, within.result
     settled, gone = without_unused(model)
     model.details = settled.details
-    notes = [*_notes(model), *_notes_on_defaults(tuple(frozen), options), *unused]
+    notes = [*_notes(model), *_notes_on_defaults(frozen, options), *unused]
     if opset < OLDEST_OPSET:
         notes.append(
             f"opset {opset} is older than {OLDEST_OPSET}: only nodes that are equal or not needed were removed"
@@ -114,6 +111,20 @@ def optimize_onnx(
     )
 
 
+def apply_options(model: Model, options: OptimizeOptions) -> Interface:
+    """Change the interface of a model in place as the options say: shapes, pins, outputs, defaults that are frozen.
+
+    Raises:
+        UsageError, DataError: an option names what is not there, or does not fit.
+    """
+    frozen = _defaults(model) if options.freeze_defaults else {}
+    pins = {**frozen, **options.pins}
+    interface = Interface(options.input_shapes, pins, options.outputs)
+    apply_interface(model.graph, interface)
+    _forget_defaults(model, tuple(pins))
+    return interface
+
+
 def with_file_sizes(result: OptimizeResult, before: int, after: int) -> OptimizeResult:
     """The same result with the sizes of the files."""
     return replace(
@@ -123,7 +134,7 @@ def with_file_sizes(result: OptimizeResult, before: int, after: int) -> Optimize
     )
 
 
-def _registry(model: Model, options: OptimizeOptions) -> OnnxRegistry:
+def onnx_registry(model: Model, options: OptimizeOptions) -> OnnxRegistry:
     try:
         registry = model_registry(model, pure=[_custom(text, "--pure") for text in options.pure])
     except TypeError:

@@ -138,17 +138,7 @@ class OptimizeResult:
             "changed": self.changed,
             "before": self.before.to_json(),
             "after": self.after.to_json(),
-            "passes": [
-                {
-                    "name": row.name,
-                    "changed": row.changed,
-                    "nodes_before": row.nodes_before,
-                    "nodes_after": row.nodes_after,
-                    "milliseconds": round(row.milliseconds, 3),
-                    "equivalence": str(row.equivalence),
-                }
-                for row in self.rows
-            ],
+            "passes": passes_json(self.rows),
             "checked": str(self.checked),
             "comparison": self.checked.to_json(),
             "notes": list(self.notes),
@@ -174,19 +164,39 @@ class OptimizeResult:
 
     def table(self) -> list[dict[str, str]]:
         """Before and after, a row for each figure."""
-        words = {
-            "operators": "operators",
-            "nodes": "nodes",
-            "kernels": "kernels",
-            "weights_nbytes": "weights, bytes",
-            "file_nbytes": "file, bytes",
-            "activations_nbytes": "peak activations, bytes",
-            "macs": "MACs",
+        return costs_table(self.before, self.after)
+
+
+def passes_json(rows: Sequence[PassRow]) -> list[dict[str, object]]:
+    """What the passes did, for JSON."""
+    return [
+        {
+            "name": row.name,
+            "changed": row.changed,
+            "nodes_before": row.nodes_before,
+            "nodes_after": row.nodes_after,
+            "milliseconds": round(row.milliseconds, 3),
+            "equivalence": str(row.equivalence),
         }
-        return [
-            {"": text, "before": _shown(getattr(self.before, key)), "after": _shown(getattr(self.after, key))}
-            for key, text in words.items()
-        ]
+        for row in rows
+    ]
+
+
+def costs_table(before: Costs, after: Costs) -> list[dict[str, str]]:
+    """What a model costs before and after, a row for each figure."""
+    words = {
+        "operators": "operators",
+        "nodes": "nodes",
+        "kernels": "kernels",
+        "weights_nbytes": "weights, bytes",
+        "file_nbytes": "file, bytes",
+        "activations_nbytes": "peak activations, bytes",
+        "macs": "MACs",
+    }
+    return [
+        {"": text, "before": _shown(getattr(before, key)), "after": _shown(getattr(after, key))}
+        for key, text in words.items()
+    ]
 
 
 def _shown(number: int | None) -> str:

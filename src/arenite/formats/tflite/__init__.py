@@ -3,6 +3,16 @@
 from arenite.formats.tflite.details import TfliteDetails, stored_names
 from arenite.formats.tflite.exporter import export_model
 from arenite.formats.tflite.importer import import_model
+from arenite.formats.tflite.layouts import Layout, Layouts, read_layouts
 from arenite.formats.tflite.stored import stored_nbytes
 
-__all__ = ["TfliteDetails", "export_model", "import_model", "stored_names", "stored_nbytes"]
+__all__ = [
+    "Layout",
+    "Layouts",
+    "TfliteDetails",
+    "export_model",
+    "import_model",
+    "read_layouts",
+    "stored_names",
+    "stored_nbytes",
+]

@@ -1,0 +1,208 @@
+"""Compares a converted model with the onnx model that it was made from, and finds what is to blame when they differ."""
+
+import json
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from arenite._base.errors import AreniteError, DataError, ModelError, SelfCheckError
+from arenite.driver.layouts import alike
+from arenite.driver.onnx_check import write_feeds
+from arenite.driver.onnx_references import (
+    BUDGET_SECONDS,
+    Asked,
+    Feed,
+    References,
+    difference,
+    references_of,
+    shapes_text,
+    tolerance_for,
+)
+from arenite.driver.optimize_onnx import onnx_registry, optimize_onnx
+from arenite.driver.optimize_result import Comparison, OptimizeOptions
+from arenite.formats.onnx import export_model
+from arenite.formats.tflite import Layouts
+from arenite.interp import interpreter_for
+from arenite.interp.interpreter import Interpreter
+from arenite.ir.clone import clone_graph
+from arenite.ir.graph import Array, Graph
+from arenite.ir.model import Model
+from arenite.ir.opdef import Registry
+from arenite.ops.onnx.dialect import OnnxRegistry
+from arenite.passes.base import Pass
+from arenite.passes.differential import Differential
+from arenite.passes.pipeline import run_pipeline
+from arenite.passes.reproduce import Reproduce
+
+_BY = "arenite's interpreter"
+
+
+@dataclass(frozen=True)
+class Converted:
+    """The stages of a conversion.
+
+    Attributes:
+        onnx: the optimised model, and `onnx_registry` its operators.
+        legalized: the core graph as it was before the passes.
+        passes: what ran on it, with the ops of `registry`.
+        layouts: of the inputs and outputs.
+        data: the file.
+    """
+
+    onnx: Model
+    onnx_registry: OnnxRegistry
+    legalized: Graph
+    passes: Sequence[Pass]
+    registry: Registry
+    layouts: Layouts
+    data: bytes
+
+
+class ConvertCheck:
+    """Compares one onnx model with what became of it.
+
+    Args:
+        original: the model with the interface that was asked for.
+        untouched: the model as it was read.
+        options: of the optimisation before.
+        asked: on how many inputs, and until when.
+        reproducer: the folder to write when the two differ.
+    """
+
+    def __init__(
+        self, original: Model, untouched: Model, options: OptimizeOptions, asked: Asked, reproducer: Path
+    ) -> None:
+        self._original = original
+        self._untouched = untouched
+        self._options = options
+        self._asked = asked
+        self._reproducer = reproducer
+        self._tolerance = tolerance_for(original.graph)
+        self._worst = 0.0
+
+    def of(self, converted: Converted, read_back: Model) -> Comparison:
+        """Compare the model that was read back from the file; what was done.
+
+        Raises:
+            SelfCheckError: the two differ: where it shows, what is to blame, and where the reproducer lies.
+        """
+        registry = onnx_registry(self._original, self._options)
+        with tempfile.TemporaryDirectory() as folder:
+            references = references_of(self._original, registry, self._asked, Path(folder))
+        if not references.pairs:
+            return Comparison(0, self._asked.count, problem=references.problem)
+        done, problem = self._problem(read_back.graph, converted, references)
+        if problem:
+            self._blame(converted, references, problem)
+        short = references.problem or f"{BUDGET_SECONDS:.0f} s were not enough"
+        return Comparison(
+            inputs=done,
+            asked=self._asked.count,
+            engine=f"{references.engine} and {_BY}",
+            max_error=self._worst,
+            tolerance=self._tolerance,
+            problem=short if done < self._asked.count else "",
+            skipped=references.skipped(self._original.graph),
+        )
+
+    def _problem(self, graph: Graph, converted: Converted, references: References) -> tuple[int, str]:
+        """On how many inputs a core graph was run, and how it differs from the original; empty when it does not."""
+        self._worst = 0.0
+        deadline = time.monotonic() + BUDGET_SECONDS
+        try:
+            interpreter = interpreter_for(graph, converted.registry)
+            assert isinstance(interpreter, Interpreter)
+            for number, (feed, expected) in enumerate(references.pairs):
+                if number and time.monotonic() > deadline:
+                    return number, ""
+                self._asked.step(f"comparing with the original: input {number + 1}, by {_BY}")
+                with np.errstate(all="ignore"):
+                    found = interpreter.run(into_file(feed, converted.layouts))
+                wrong = self._difference(expected, found, converted.layouts)
+                if wrong:
+                    return number, f"{wrong}, with inputs {shapes_text(feed)}"
+        except (ModelError, DataError) as error:
+            return 0, f"{_BY} does not run the result: {error.problems[0].splitlines()[0]}"
+        return len(references.pairs), ""
+
+    def _difference(self, expected: Sequence[Array], found: Sequence[Array], layouts: Layouts) -> str:
+        for layout, one, other in zip(layouts.outputs, expected, found, strict=True):
+            apart, wrong = difference(one, layout.out_of_file(other), self._tolerance)
+            self._worst = max(self._worst, apart)
+            if wrong:
+                return f"output '{layout.name}' {wrong}"
+        return ""
+
+    # Blame
+
+    def _blame(self, converted: Converted, references: References, problem: str) -> None:
+        """Find the stage that is to blame, write a reproducer, and raise.
+
+        Raises:
+            SelfCheckError: always.
+        """
+        # Each of these raises by itself when it finds the pass.
+        again = replace(self._untouched, graph=clone_graph(self._untouched.graph))
+        options = replace(self._options, check=len(references.pairs))
+        optimize_onnx(again, options, source=self._asked.source, reproducer=self._reproducer, step=self._asked.step)
+        samples = [into_file(feed, converted.layouts) for feed, _ in references.pairs]
+        if not self._problem(converted.legalized, converted, references)[1]:
+            checks = (Differential(samples, n_random=0, edges=False), Reproduce(self._reproducer, samples))
+            graph = clone_graph(converted.legalized)
+            run_pipeline(graph, converted.passes, converted.registry, instruments=checks)
+            wrong = self._problem(graph, converted, references)[1]
+            stage = "the passes on the converted graph together" if wrong else "writing the file, or reading it back,"
+            where = ""
+        else:
+            stage, where = "the conversion", _first_divergence(converted, references.pairs[0][0], self._tolerance)
+        self._write(converted, [feed for feed, _ in references.pairs], f"{problem}{where}")
+        raise SelfCheckError(
+            [
+                f"{stage} changed what the model computes: {problem}{where}",
+                f"nothing was written but a reproducer: {self._reproducer}",
+            ]
+        )
+
+    def _write(self, converted: Converted, feeds: Sequence[Feed], problem: str) -> None:
+        folder = self._reproducer
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            export_model(converted.onnx, folder / "before.onnx")
+            (folder / "after.tflite").write_bytes(converted.data)
+            write_feeds(folder, feeds)
+            content = {"problem": problem, "inputs": list(feeds[0])}
+            (folder / "error.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        except (OSError, ModelError, ValueError) as error:
+            raise SelfCheckError(f"the conversion is wrong, and no reproducer can be written: {error}") from None
+
+
+def into_file(feed: Feed, layouts: Layouts) -> list[Array]:
+    """Inputs of the onnx model as the file takes them."""
+    return [np.ascontiguousarray(layout.into_file(feed[layout.name])) for layout in layouts.inputs]
+
+
+def _first_divergence(converted: Converted, feed: Feed, tolerance: float) -> str:
+    """The first value of the converted graph that is not what the onnx value of its name is, as a sentence's end."""
+    known = {value.name for value in converted.onnx.graph.inputs}
+    given = {name: array for name, array in feed.items() if name in known}
+    try:
+        with np.errstate(all="ignore"):
+            expected = interpreter_for(converted.onnx.graph, converted.onnx_registry).trace(given).values
+            found = interpreter_for(converted.legalized, converted.registry).trace(into_file(feed, converted.layouts))
+    except AreniteError:
+        return ""
+    for node in converted.legalized.nodes:
+        for value in node.results:
+            reference = expected.get(value.name)
+            if not isinstance(reference, np.ndarray):
+                continue
+            lying = alike(reference, found.values[value.name])
+            wrong = "has other dimensions" if lying is None else difference(reference, lying, tolerance)[1]
+            if wrong:
+                origin = f", from {', '.join(repr(name) for name in node.origin)}" if node.origin else ""
+                return f"; the first value to differ is '{value.name}' of '{node.name}' ({node.op}{origin}), it {wrong}"
+    return ""

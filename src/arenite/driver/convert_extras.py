@@ -1,0 +1,71 @@
+"""The TRANSPOSE and PAD operators that a converted model has, and who needs them."""
+
+from collections.abc import Iterator
+
+from arenite.driver.convert_result import Extra
+from arenite.ir.graph import Graph, Node, Value
+
+_MOST_NAMED = 3
+_PADS = ("pad", "padv2", "mirror_pad")
+
+
+class Extras:
+    """Finds them in a core graph.
+
+    Args:
+        graph: as it is written into the file.
+        original: the onnx graph that it was made from.
+    """
+
+    def __init__(self, graph: Graph, original: Graph) -> None:
+        self._graph = graph
+        self._operators = {node.name: node.op.removeprefix("onnx.") for node in original.nodes}
+        self._places = {name: place for place, name in enumerate(self._operators)}
+
+    def transposes(self) -> tuple[Extra, ...]:
+        """Every transpose, and who needs it."""
+        return tuple(self._extra(node, self._why_moved(node)) for node in self._graph.nodes if node.op == "transpose")
+
+    def pads(self) -> tuple[Extra, ...]:
+        """Every pad, and who needs it."""
+        return tuple(self._extra(node, self._why_padded(node)) for node in self._graph.nodes if node.op in _PADS)
+
+    def _extra(self, node: Node, reason: str) -> Extra:
+        return Extra(node.name, node.results[0].type.dims, reason)
+
+    def _why_moved(self, node: Node) -> str:
+        return f"since {self._readers(node)} needs {self._source(node.operand(0))} in another order"
+
+    def _why_padded(self, node: Node) -> str:
+        own = [name for name in self._known(node) if self._operators[name] == "Pad"]
+        if own:
+            return f"the model's own '{own[0]}' (Pad)"
+        return f"since {self._readers(node)} pads {self._source(node.operand(0))} as no operator of a .tflite does"
+
+    def _readers(self, node: Node) -> str:
+        readers = list(dict.fromkeys(self._all_readers(node)))
+        more = len(readers) - _MOST_NAMED
+        return ", ".join(readers[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+    def _all_readers(self, node: Node) -> Iterator[str]:
+        for value in node.results:
+            for use in value.uses:
+                # What reads is the first of the nodes that became one.
+                yield self._called(use.node, 0)
+            if value in self._graph.outputs:
+                yield f"output '{value.name}'"
+
+    def _source(self, value: Value) -> str:
+        while value.producer is not None and value.producer.op == "transpose":
+            value = value.producer.operand(0)
+        if value in self._graph.inputs:
+            return f"input '{value.name}'"
+        return "a constant" if value.producer is None else f"what {self._called(value.producer, -1)} computes"
+
+    def _called(self, node: Node, which: int) -> str:
+        """A node of the core graph by one of those of the onnx model that it stands for, in the model's order."""
+        known = self._known(node)
+        return f"'{known[which]}' ({self._operators[known[which]]})" if known else f"'{node.name}' ({node.op})"
+
+    def _known(self, node: Node) -> list[str]:
+        return sorted((name for name in node.origin if name in self._places), key=self._places.__getitem__)
