@@ -1,5 +1,6 @@
 """From a graph of the onnx dialect to one of the core dialect, channels last."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from arenite.passes.legalize.orders import (
     without_units,
 )
 from arenite.passes.legalize.refusal import RefusedError
+from arenite.passes.legalize.reshaping import reshaped_for
 from arenite.passes.legalize.rule import Flow, Rule
 from arenite.passes.legalize.site import Site, attributes
 from arenite.passes.onnx.facts import Facts
@@ -87,9 +89,9 @@ def legalize(
     for node in graph.nodes:
         if node.op not in rules:
             refused.unknown(node)
-    site = Site(facts, core, graph.name)
     _refuse_unknown_inputs(graph, facts)
-    inputs = _inputs(graph, site, _wishes(graph, facts, rules), keep_layouts)
+    site = Site(facts, core, graph.name, _wishes(graph, facts, rules))
+    inputs = _inputs(graph, site, keep_layouts)
     for name in dict.fromkeys(value.name for value in graph.outputs if value not in graph.inputs):
         site.builder.reserve(name)
     failed: set[Value] = set()
@@ -172,19 +174,22 @@ def _wished_by(
         rank = facts.of(first).rank
         if rank is not None and rank > 2:
             yield first, channels_last(rank)
+    elif rule.flow is Flow.VIEW and first is not None and result in wishes:
+        before, after = facts.of(first).dims, facts.of(result).dims
+        if before is not None and after is not None and math.prod(before) == math.prod(after):
+            order = reshaped_for(wishes[result], before, after)
+            yield from () if order is None else [(first, order)]
     elif rule.flow is Flow.THROUGH and result in wishes:
         for value in node.present_operands:
             if facts.of(value).rank == len(wishes[result]):
                 yield value, wishes[result]
 
 
-def _inputs(
-    graph: Graph, site: Site, wishes: Mapping[Value, Order], keep_layouts: frozenset[str]
-) -> tuple[Placement, ...]:
+def _inputs(graph: Graph, site: Site, keep_layouts: frozenset[str]) -> tuple[Placement, ...]:
     placements = []
     for value in graph.inputs:
         dims = site.dims(value)
-        order = as_in_onnx(len(dims)) if value.name in keep_layouts else wishes.get(value, as_in_onnx(len(dims)))
+        order = as_in_onnx(len(dims)) if value.name in keep_layouts else site.wishes.get(value, as_in_onnx(len(dims)))
         placements.append(Placement(value.name, dims, order))
         try:
             type_ = TensorType(site.dtype(value), moved(dims, order))

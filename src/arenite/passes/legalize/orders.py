@@ -39,10 +39,14 @@ def moved(dims: Sequence[int], order: Order) -> tuple[int, ...]:
     return tuple(1 if axis == UNIT else dims[axis] for axis in order)
 
 
+def counting(order: Order, dims: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions that say in which sequence the elements lie: those of size 1 do not."""
+    return tuple(axis for axis in order if axis != UNIT and dims[axis] != 1)
+
+
 def moves_nothing(first: Order, second: Order, dims: Sequence[int]) -> bool:
     """Whether a value has its elements in the same sequence in both orders."""
-    counting = [[axis for axis in order if axis != UNIT and dims[axis] != 1] for order in (first, second)]
-    return counting[0] == counting[1]
+    return 0 in dims or counting(first, dims) == counting(second, dims)
 
 
 def permutation(first: Order, second: Order) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ class Flow(Enum):
 
     NONE = auto()  # nothing, or ONNX's own order
     PLANE = auto()  # channels last
+    VIEW = auto()  # what its result is wanted in, as far as a reshape keeps it
     THROUGH = auto()  # whatever its result is wanted in: both have the same dimensions, or broadcast
 
 

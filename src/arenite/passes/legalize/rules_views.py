@@ -1,11 +1,12 @@
 """Operators that give the same elements other dimensions, or another order."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from arenite.ir.graph import Node
-from arenite.passes.legalize.orders import UNIT, Order, as_in_onnx, moved
+from arenite.passes.legalize.orders import Order, as_in_onnx, moved
 from arenite.passes.legalize.refusal import RefusedError
+from arenite.passes.legalize.reshaping import kept_order, reshaped_for
 from arenite.passes.legalize.rule import Flow, Rule
 from arenite.passes.legalize.site import Site, attributes
 
@@ -26,65 +27,23 @@ def _view(site: Site, node: Node) -> None:
     before, after = site.dims(data), site.dims(result)
     if math.prod(before) != math.prod(after):
         raise RefusedError(f"{list(before)} cannot become {list(after)}")
-    for order in site.orders(data):
-        if (kept := _order_after(order, before, after)) is not None:
-            core = site.reshaped(site.get(data, order), moved(after, kept), name=result.name)
-            site.put(result, core, kept)
-            return
-    core = site.reshaped(site.get(data), after, name=result.name)
-    site.put(result, core, as_in_onnx(len(after)))
+    wish = site.wishes.get(result)
+    kept = {order: kept_order(order, before, after, wish) for order in site.orders(data)}
+    found = [(order, after_it) for order, after_it in kept.items() if after_it is not None]
+    if found:
+        lying, result_order = min(found, key=lambda pair: pair[1] != wish)
+    else:
+        lying, result_order = _transposed_for(wish, before, after)
+    core = site.reshaped(site.get(data, lying), moved(after, result_order), name=result.name)
+    site.put(result, core, result_order)
 
 
-def _order_after(order: Order, before: Sequence[int], after: Sequence[int]) -> Order | None:
-    """The order in which the result of a reshape lies when the tensor is reshaped, not transposed; None if it cannot.
-
-    Dimensions that split or merge must lie side by side, in ONNX's order: the parts then lie where they lay.
-    """
-    if 0 in before:
-        return None
-    groups = tuple(_groups(before, after))
-    home = {axis: number for number, (axes, _) in enumerate(groups) for axis in axes}
-    sequence: list[int] = []
-    for axis in order:
-        if axis == UNIT or before[axis] == 1:
-            continue
-        if not sequence or sequence[-1] != home[axis]:
-            sequence.append(home[axis])
-    lying = [axis for axis in order if axis != UNIT and before[axis] != 1]
-    asked = [axis for number in sequence for axis in groups[number][0] if before[axis] != 1]
-    if lying != asked or len(set(sequence)) != len(sequence):
-        return None
-    kept = [axis for number in sequence for axis in groups[number][1] if after[axis] != 1]
-    # Dimensions of size 1 move nothing, wherever they are: each goes before the one that it precedes.
-    return _with_ones(kept, after)
-
-
-def _groups(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[list[int], list[int]]]:
-    """The smallest runs of dimensions, those of size 1 left out, that hold as many elements on both sides."""
-    left = [axis for axis, dim in enumerate(before) if dim != 1]
-    right = [axis for axis, dim in enumerate(after) if dim != 1]
-    while left or right:
-        ours, theirs = [left.pop(0)], [right.pop(0)]
-        one, other = before[ours[0]], after[theirs[0]]
-        while one != other:
-            if one < other:
-                ours.append(left.pop(0))
-                one *= before[ours[-1]]
-            else:
-                theirs.append(right.pop(0))
-                other *= after[theirs[-1]]
-        yield ours, theirs
-
-
-def _with_ones(kept: list[int], dims: Sequence[int]) -> Order:
-    if kept == sorted(kept):
-        return as_in_onnx(len(dims))
-    order = list(kept)
-    for axis in range(len(dims)):
-        if dims[axis] == 1:
-            before = axis - 1
-            order.insert(order.index(before) + 1 if before in order else 0, axis)
-    return tuple(order)
+def _transposed_for(wish: Order | None, before: Sequence[int], after: Sequence[int]) -> tuple[Order, Order]:
+    """The orders of operand and result of a reshape that needs a transpose before it."""
+    lying = None if wish is None else reshaped_for(wish, before, after)
+    if wish is None or lying is None:
+        return as_in_onnx(len(before)), as_in_onnx(len(after))
+    return lying, wish
 
 
 def _same(site: Site, node: Node) -> None:
@@ -95,9 +54,9 @@ def _same(site: Site, node: Node) -> None:
 
 RULES = (
     Rule("Transpose", _transpose),
-    Rule("Reshape", _view),
-    Rule("Flatten", _view),
-    Rule("Squeeze", _view),
-    Rule("Unsqueeze", _view),
+    Rule("Reshape", _view, Flow.VIEW),
+    Rule("Flatten", _view, Flow.VIEW),
+    Rule("Squeeze", _view, Flow.VIEW),
+    Rule("Unsqueeze", _view, Flow.VIEW),
     Rule("Identity", _same, Flow.THROUGH),
 )

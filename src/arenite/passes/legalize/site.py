@@ -1,6 +1,8 @@
 """What rules of legalization work with: operands in the order that they ask for, and a graph that grows."""
 
+import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -8,8 +10,8 @@ from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Array, Node, Value
-from arenite.ir.opdef import OpCall, OpError, Registry
-from arenite.ir.types import TensorType
+from arenite.ir.opdef import OpCall, OpDef, OpError, QuantizationRule, Registry
+from arenite.ir.types import Quantization, TensorType
 from arenite.ops.movement import ReshapeAttrs
 from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.passes.legalize.orders import (
@@ -18,11 +20,11 @@ from arenite.passes.legalize.orders import (
     as_in_onnx,
     moved,
     moves_nothing,
-    permutation,
     through_transpose,
     without_units,
 )
 from arenite.passes.legalize.refusal import RefusedError
+from arenite.passes.legalize.reshaping import how_to_move
 from arenite.passes.onnx.facts import Facts
 
 SUPPORTED_DTYPES = frozenset(
@@ -39,13 +41,18 @@ class Site:
     Attributes:
         facts: of the values of the onnx graph.
         builder: appends to the core graph.
+        wishes: the order that the readers of a value want it in, where they want one.
     """
 
-    def __init__(self, facts: Facts, core: Registry, name: str) -> None:
+    def __init__(
+        self, facts: Facts, core: Registry, name: str, wishes: Mapping[Value, Order] = MappingProxyType({})
+    ) -> None:
         self.facts = facts
+        self.wishes = wishes
         self.builder = GraphBuilder(name)
         self._core = core
         self._forms: dict[Value, dict[Order, Value]] = {}
+        self._fixed: dict[Value, Array] = {}
         self._node: Node | None = None
         self.transposes: dict[str, str] = {}
 
@@ -82,12 +89,21 @@ class Site:
         dtype = self.facts.of(value).dtype
         if dtype not in SUPPORTED_DTYPES or dtype is None:
             known = ", ".join(sorted(str(each) for each in SUPPORTED_DTYPES))
-            raise RefusedError(f"'{value.name}' must be of {known}, but is {dtype or 'not known to be a tensor'}")
+            remedy = "; save the model with float32 in its place" if dtype is not None and dtype.is_float else ""
+            raise RefusedError(
+                f"'{value.name}' must be of {known}, but is {dtype or 'not known to be a tensor'}{remedy}"
+            )
         return dtype
 
     def constant(self, value: Value | None) -> Array | None:
         """Its elements, as ONNX has them; None where it is absent or not constant."""
-        return None if value is None or not value.is_constant else np.asarray(value.constant)
+        if value is None or value in self._fixed:
+            return None if value is None else self._fixed[value]
+        return np.asarray(value.constant) if value.is_constant else None
+
+    def fix(self, value: Value, array: Array) -> None:
+        """Say that a result of the ONNX model is constant."""
+        self._fixed[value] = array
 
     def required_constant(self, node: Node, index: int, role: str) -> Array:
         """The elements of an operand.
@@ -101,9 +117,16 @@ class Site:
         return array
 
     def integers(self, node: Node, index: int, role: str) -> tuple[int, ...] | None:
-        """A constant list of integers; None where it is absent. Raises as `required_constant` does."""
-        if node.optional_operand(index) is None:
+        """A list of integers that is constant, or follows from shapes; None where it is absent.
+
+        Raises:
+            RefusedError: it is computed, or not of integers.
+        """
+        value = node.optional_operand(index)
+        if value is None:
             return None
+        if not value.is_constant and (known := self.facts.of(value).integers) is not None:
+            return known
         array = self.required_constant(node, index, role)
         if array.dtype.kind not in "iu":
             raise RefusedError(f"{role} must be integers, but is {array.dtype}")
@@ -113,16 +136,30 @@ class Site:
 
     def orders(self, value: Value) -> tuple[Order, ...]:
         """The orders in which it lies already: none for a constant, which may be had in each."""
-        return tuple(self._forms.get(value, ()))
+        return () if self.constant(value) is not None else tuple(self._forms.get(value, ()))
 
     def lie(self, value: Value) -> tuple[Value, Order]:
-        """The first form of a value: what is asked for when its order does not matter."""
+        """A form of a value, for when its order does not matter: the one that is wished of the result, or the first."""
         forms = self._forms.get(value)
         if not forms:
             order = as_in_onnx(self.rank(value))
             return self.get(value, order), order
-        order = next(iter(forms))
+        wish = self._wish(self.rank(value))
+        order = wish if wish is not None and wish in forms else next(iter(forms))
         return forms[order], order
+
+    def lies(self, value: Value, order: Order) -> bool:
+        """Whether it may be had in an order without a transpose."""
+        dims = self.dims(value)
+        if self.constant(value) is not None:
+            return True
+        return any(moves_nothing(known, order, dims) for known in self.orders(value))
+
+    def with_last(self, value: Value, axes: Sequence[int]) -> Order:
+        """An order without units that has some dimensions last, in this sequence: one in which it lies, if there is."""
+        orders = [without_units(order) for order in self.orders(value)] or [as_in_onnx(self.rank(value))]
+        wanted = [(*(axis for axis in order if axis not in axes), *axes) for order in orders]
+        return next((order for order in wanted if self.lies(value, order)), wanted[0])
 
     def get(self, value: Value, order: Order | None = None) -> Value:
         """A value in an order (by default that of ONNX): as it lies, or transposed; a constant is moved here."""
@@ -134,24 +171,39 @@ class Site:
 
     def broadcast(self, value: Value, rank: int, order: Order) -> Value:
         """A value as an operand among others of `rank` dimensions, which lie in `order`."""
-        missing = rank - self.rank(value)
-        if missing == 0:
-            return self.get(value, order)
-        # Dimensions that are not there count as if of size 1, in front.
-        own = tuple(UNIT if axis < missing else axis - missing for axis in order)
-        return self.get(value, own[next((i for i, axis in enumerate(own) if axis != UNIT), len(own)) :])
+        return self.get(value, self._own_part(value, rank, order))
 
     def common_order(self, values: Sequence[Value], rank: int) -> Order:
-        """The order in which the fewest elements must be moved for these values to lie alike."""
-        lying = [value for value in values if not value.is_constant and self.rank(value) == rank and self.orders(value)]
-        choices = dict.fromkeys(order for value in lying for order in self.orders(value))
-        own = as_in_onnx(rank)
+        """The order in which the fewest elements must be moved for these values to lie alike, or to broadcast so.
+
+        What the result is wished in counts: it would have to be moved, too.
+        """
+        computed = [value for value in values if self.orders(value)]
+        own, wish = as_in_onnx(rank), self._wish(rank)
+        choices = dict.fromkeys(order for value in computed if self.rank(value) == rank for order in self.orders(value))
+        dims = self.dims(self._node.results[0]) if self._node is not None and wish is not None else ()
 
         def price(order: Order) -> tuple[int, bool]:
-            parts = (self.facts.of(v).dims or () for v in lying if not self._lies(v, order))
-            return sum(int(np.prod(dims)) for dims in parts), order == own
+            moving = [v for v in computed if not self.lies(v, self._own_part(v, rank, order))]
+            nelem = sum([math.prod(self.dims(value)) for value in moving])
+            if wish is not None and not moves_nothing(order, wish, dims):
+                nelem += math.prod(dims)
+            return nelem, order != own
 
         return min(choices, key=price, default=own)
+
+    def _own_part(self, value: Value, rank: int, order: Order) -> Order:
+        """The order for a value that broadcasts: dimensions that it has not count as if of size 1, in front."""
+        missing = rank - self.rank(value)
+        if missing == 0:
+            return order
+        own = tuple(UNIT if axis < missing else axis - missing for axis in order)
+        return own[next((i for i, axis in enumerate(own) if axis != UNIT), len(own)) :]
+
+    def _wish(self, rank: int) -> Order | None:
+        """What the result of the node is wished in, if that has `rank` dimensions."""
+        wish = None if self._node is None else self.wishes.get(self._node.results[0])
+        return wish if wish is not None and len(wish) == rank else None
 
     def put(self, value: Value, core: Value, order: Order) -> None:
         """Say what a result of the ONNX model is in the core graph."""
@@ -187,6 +239,7 @@ class Site:
         dtype: DType | None = None,
         name: str = "",
         n_results: int = 1,
+        quantization: Quantization | None = None,
     ) -> tuple[Value, ...]:
         """Append a node.
 
@@ -197,6 +250,7 @@ class Site:
             dtype: of the results; the first operand's if None.
             name: of the result; made from the ONNX node's and the op if empty.
             n_results: how many there are.
+            quantization: of the results; where it is None, ops that leave scales as they are keep their operands'.
 
         Raises:
             RefusedError: the op does not take such operands.
@@ -204,8 +258,9 @@ class Site:
         definition = self._core[op]
         attrs = definition.attrs() if attrs is None else attrs
         first = next(value for value in operands if value is not None)
-        declared = (TensorType(dtype or first.type.dtype, None),) * n_results
         types = tuple(None if value is None else value.type for value in operands)
+        scales = quantization or _kept_quantization(definition, types)
+        declared = (TensorType(dtype or first.type.dtype, None, scales),) * n_results
         constants = tuple(value.constant if value is not None and value.is_constant else None for value in operands)
         call = OpCall(self._owner(), op, attrs, types, declared, constants)
         try:
@@ -259,11 +314,13 @@ class Site:
             if moves_nothing(known, order, dims):
                 return self.reshaped(core, moved(dims, order), name=f"{value.name}/reshape")
         known, core = next(iter(self._forms[value].items()))
-        flat, wanted = without_units(known), without_units(order)
-        core = self.reshaped(core, moved(dims, flat))
-        perm = permutation(flat, wanted)
-        self.transposes[f"{value.name}/transpose"] = self._owner()
-        (core,) = self.emit("transpose", [core, self.ints("perm", perm)], name=f"{value.name}/transpose")
+        move = how_to_move(known, order, dims)
+        core = self.reshaped(core, move.dims)
+        if core.is_constant:
+            return self.const("transposed", np.asarray(core.constant).transpose(move.perm).reshape(moved(dims, order)))
+        name = f"{value.name}/transpose"
+        self.transposes[name] = self._owner()
+        (core,) = self.emit("transpose", [core, self.ints("perm", move.perm)], name=name)
         return self.reshaped(core, moved(dims, order))
 
     def _stored(self, value: Value, array: Array, order: Order, dims: Sequence[int]) -> Value:
@@ -274,15 +331,18 @@ class Site:
         laid = np.ascontiguousarray(laid) if any(laid.strides) else laid
         return self.builder.constant(value.name, laid)
 
-    def _lies(self, value: Value, order: Order) -> bool:
-        dims = self.dims(value)
-        return any(moves_nothing(known, order, dims) for known in self.orders(value))
-
     def _owner(self) -> str:
         return self._node.name if self._node is not None else self.builder.graph.name
 
     def _origin(self) -> tuple[str, ...]:
         return self._node.origin if self._node is not None else ()
+
+
+def _kept_quantization(definition: OpDef, types: Sequence[TensorType | None]) -> Quantization | None:
+    rule = definition.quantization
+    if not isinstance(rule, QuantizationRule) or not rule.same_scale:
+        return None
+    return next((type_.quantization for type_ in types if type_ is not None and type_.quantization is not None), None)
 
 
 def attributes(node: Node) -> OnnxAttrs:
