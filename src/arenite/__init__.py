@@ -13,9 +13,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from arenite._base.errors import AreniteError
-    from arenite.api import CompileResult, Interpreter, Model, OptimizeResult, compile, load, optimize  # noqa: A004
+    from arenite.api import (
+        CompileResult,
+        ConvertResult,
+        Interpreter,
+        Model,
+        OptimizeResult,
+        compile,  # noqa: A004
+        convert,
+        load,
+        optimize,
+    )
 
-__all__ = ["AreniteError", "CompileResult", "Interpreter", "Model", "OptimizeResult", "compile", "load", "optimize"]
+__all__ = [
+    "AreniteError",
+    "CompileResult",
+    "ConvertResult",
+    "Interpreter",
+    "Model",
+    "OptimizeResult",
+    "compile",
+    "convert",
+    "load",
+    "optimize",
+]
 
 
 def __getattr__(name: str) -> object:

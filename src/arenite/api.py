@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite.codegen.project import BundleKind
-from arenite.driver.asked import check_compile_options, check_optimize_options
+from arenite.driver.asked import check_compile_options, check_convert_options, check_optimize_options
 from arenite.driver.compile import CompileResult, compile_loaded
+from arenite.driver.convert_result import ConvertOptions, ConvertResult, PadAs
 from arenite.driver.load import load_model
 from arenite.driver.optimize import optimize_loaded
 from arenite.driver.optimize_result import FoldFunction, OptimizeOptions, OptimizeResult
@@ -19,7 +20,17 @@ from arenite.interp.facade import Interpreter
 from arenite.ir.clone import clone_graph
 from arenite.ir.model import Model
 
-__all__ = ["CompileResult", "Interpreter", "Model", "OptimizeResult", "compile", "load", "optimize"]
+__all__ = [
+    "CompileResult",
+    "ConvertResult",
+    "Interpreter",
+    "Model",
+    "OptimizeResult",
+    "compile",
+    "convert",
+    "load",
+    "optimize",
+]
 
 
 def load(path: str | PathLike[str]) -> Model:
@@ -133,6 +144,56 @@ def optimize(
     )
     check_optimize_options(options)
     return optimize_loaded(replace(model, graph=clone_graph(model.graph)), options)
+
+
+def convert(
+    model: Model,
+    *,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    outputs: Sequence[str] = (),
+    pins: Mapping[str, npt.ArrayLike] | None = None,
+    freeze_defaults: bool = False,
+    pure: Sequence[str] = (),
+    keep_layouts: Sequence[str] | bool = (),
+    pad: PadAs = "taps",
+    check: int = 3,
+) -> ConvertResult:
+    """Convert an onnx model into a .tflite file that computes the same; `result.write(path)` writes it.
+
+    Args:
+        model: what `load` gave for a .onnx file; it stays as it is.
+        input_shapes: static shapes of inputs, by name: the file has fixed sizes.
+        outputs: those to keep; all when empty.
+        pins: what inputs are taken to hold: they become constants.
+        freeze_defaults: inputs with default values, which callers may replace, become constants.
+        pure: custom operators, as `DOMAIN::OP`, that have no side effects and always give the same.
+        keep_layouts: inputs and outputs whose dimensions stay in the order that ONNX has them in; True: all.
+        pad: how margins are said that a .tflite lacks: as weights of zero where that is cheap (`taps`), or by PAD
+            operators (`operators`).
+        check: on how many inputs original and result are compared; 0: not at all.
+
+    Raises:
+        arenite.AreniteError: an option does not fit the model, something in it has no counterpart, or the result is
+            not what the original is.
+    """
+    _check_loaded(model)
+    options = ConvertOptions(
+        optimize=OptimizeOptions(
+            input_shapes={name: tuple(shape) for name, shape in (input_shapes or {}).items()},
+            outputs=tuple(outputs),
+            pins={name: np.asarray(value) for name, value in (pins or {}).items()},
+            freeze_defaults=freeze_defaults,
+            pure=tuple(pure),
+            check=check,
+        ),
+        keep_layouts=() if isinstance(keep_layouts, bool) else tuple(keep_layouts),
+        keep_all_layouts=keep_layouts is True,
+        pad=pad,
+    )
+    check_convert_options(options)
+    from arenite.driver.convert import convert_loaded  # noqa: PLC0415 - heavy
+
+    return convert_loaded(replace(model, graph=clone_graph(model.graph)), options)
 
 
 def _check_loaded(model: object) -> None:

@@ -1,10 +1,11 @@
 """What a caller from Python asks for, checked as the command line checks it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from arenite._base.errors import UsageError
 from arenite.codegen.project import BundleKind
+from arenite.driver.convert_result import ConvertOptions, PadAs
 from arenite.driver.optimize_result import OptimizeOptions
 from arenite.driver.options import CompileOptions, ObjectiveName, Simulate
 from arenite.driver.toolbox import default_toolbox
@@ -21,11 +22,7 @@ def check_compile_options(options: CompileOptions) -> None:
         ("simulate", options.simulate, get_args(Simulate)),
         ("bundle", options.bundle, get_args(BundleKind)),
     )
-    problems = [
-        f"{name}: expected {', '.join(known[:-1])} or {known[-1]}, found {word!r}"
-        for name, word, known in words
-        if word not in known
-    ]
+    problems = [*_unknown_words(words)]
     numbers = {
         "ram_limit_nbytes": options.ram_limit_nbytes,
         "flash_limit_nbytes": options.flash_limit_nbytes,
@@ -33,6 +30,20 @@ def check_compile_options(options: CompileOptions) -> None:
     }
     problems += _negative(numbers)
     problems += _unknown_passes(options.without, [each.name for each in default_toolbox().passes])
+    if problems:
+        raise UsageError(problems)
+
+
+def check_convert_options(options: ConvertOptions) -> None:
+    """Refuse words that are none, and negative numbers.
+
+    Raises:
+        UsageError: all problems.
+    """
+    problems = [
+        *_unknown_words((("pad", options.pad, get_args(PadAs)),)),
+        *_negative({"check": options.optimize.check}),
+    ]
     if problems:
         raise UsageError(problems)
 
@@ -51,6 +62,12 @@ def check_optimize_options(options: OptimizeOptions) -> None:
     problems += _unknown_passes(options.without, [each.name for each in passes])
     if problems:
         raise UsageError(problems)
+
+
+def _unknown_words(words: Iterable[tuple[str, str, Sequence[str]]]) -> Iterator[str]:
+    for name, word, known in words:
+        if word not in known:
+            yield f"{name}: expected {', '.join(known[:-1])} or {known[-1]}, found {word!r}"
 
 
 def _negative(numbers: dict[str, int | None]) -> Iterator[str]:

@@ -279,7 +279,7 @@ def whole_model(model: bytes | Path) -> Callable[[Mapping[str, Array]], list[Arr
         session = _session(model if isinstance(model, bytes) else str(model))
     except Exception as error:  # it has a class for each kind of failure, and no common one
         raise OpError(f"onnxruntime does not take it: {_line(error)}") from None
-    known = {item.name for item in session.get_inputs()}
+    known = {item.name for item in (*session.get_inputs(), *session.get_overridable_initializers())}
 
     def run(inputs: Mapping[str, Array]) -> list[Array]:
         feeds = {name: _plain(array) for name, array in inputs.items() if name in known}
