@@ -266,7 +266,7 @@ class Site:
         try:
             for constraint in definition.constraints:
                 if (found := constraint.holds(call)) is not True:
-                    raise RefusedError(f"as {op}, {constraint.text}" + (f"; {found}" if found else ""))
+                    raise RefusedError(f"as {op}, {constraint.text}" + (f", but is {found}" if found else ""))
             results = definition.infer(call)
         except OpError as error:
             raise RefusedError(f"as {op}, {error}") from None
