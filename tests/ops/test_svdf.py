@@ -128,7 +128,7 @@ def test_float_meaning_is_the_definition(case: Stateful) -> None:
 def _call() -> OpCall:
     q = Quantization.per_tensor(0.5)
     int8 = [TensorType(DType.INT8, shape, q) for shape in ((1, 3), (4, 3), (4, 5))]
-    operands = (*int8, TensorType(DType.INT32, (2,)), TensorType(DType.INT8, (1, 20), q))
+    operands = (*int8, TensorType(DType.INT32, (2,), Quantization.per_tensor(0.25)), TensorType(DType.INT8, (1, 20), q))
     return OpCall("n", "svdf", SvdfAttrs(2), operands, (TensorType(DType.INT8, (1, 2), q),), (None,) * 5)
 
 
@@ -138,6 +138,26 @@ def _with(index: int, type_: TensorType) -> OpCall:
 
 
 _Q = Quantization.per_tensor(0.5)
+
+
+def _small_state() -> OpCall:
+    call = _with(4, TensorType(DType.INT8, (1, 20), Quantization.per_tensor(2.0**-40)))
+    bias = TensorType(DType.INT32, (2,), Quantization.per_tensor(2.0**-41))
+    return replace(call, operands=(*call.operands[:3], bias, call.operands[4]))
+
+
+@pytest.mark.wheel
+@pytest.mark.parametrize(("off", "taken"), [(0.9e-5, True), (1.1e-5, False)])
+def test_the_oracle_asks_for_that_scale_of_the_bias(off: float, taken: bool) -> None:
+    case = _precise(np.ones((1, 3), np.int8), np.ones((1, 3), np.int8), 5, (0.5, 0.25, 0.5, 0.25, 0.5))
+    scale = 0.125 + off
+    moved = replace(case, quantizations={**case.quantizations, 3: Quantization.per_tensor(float(np.float32(scale)))})
+    assert any("the scale of the bias" in problem for problem in moved.problems()) is not taken
+    if taken:
+        np.testing.assert_array_equal(moved.evaluate(), by_wheel(moved))
+    else:
+        with pytest.raises(RuntimeError):
+            by_wheel(moved)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +174,9 @@ _Q = Quantization.per_tensor(0.5)
         (_with(1, TensorType(DType.INT8, (4, 3), Quantization.per_tensor(0.5, 3))), "quantized tensors have one scale"),
         (replace(_call(), attrs=SvdfAttrs(0)), "weights_feature is (filters, inputs)"),
         (replace(_call(), attrs=SvdfAttrs(2, Activation.TANH)), "the fused activation is a clamp"),
-        (_with(4, TensorType(DType.INT8, (1, 20), Quantization.per_tensor(2.0**-40))), "below 2**30"),
+        (_with(3, TensorType(DType.INT32, (2,))), "the scale of the bias"),
+        (_with(3, TensorType(DType.INT32, (2,), Quantization.per_tensor(0.25 + 2**-16))), "the scale of the bias"),
+        (_small_state(), "below 2**30"),
     ],
 )
 def test_misfits_break_a_constraint(call: OpCall, text: str) -> None:

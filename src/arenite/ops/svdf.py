@@ -16,9 +16,11 @@ from arenite.ir.opdef import Constraint, Cost, NotApplicable, OpCall, OpDef, Ope
 from arenite.ir.types import TensorType
 from arenite.ops.clamps import CLAMPING_ACTIVATIONS, activation_range_float
 from arenite.ops.constraints import per_tensor
-from arenite.ops.weighted import Numbers, exact_product, positive_scales, static_operands
+from arenite.ops.weighted import Numbers, exact_product, positive_scales, quantization_of, static_operands
 
 INPUT, FEATURES, TIME, BIAS, STATE = range(5)
+
+_BIAS_SCALE_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,18 @@ def _quantized(call: OpCall) -> bool | str:
         if symmetric and q.zero_point:
             return f"the zero point of {name} is {q.zero_point}, not 0"
     return True
+
+
+def _bias_in_steps_of_products(call: OpCall) -> bool | str:
+    """As TFLite-Micro asks (svdf_common.cc); a bias without a scale has the scale 0 there."""
+    if not call.operand(INPUT).dtype.is_integer or not call.has(BIAS):
+        return True
+    found = call.operand(BIAS).quantization
+    scale = 0.0 if found is None else found.scales[0]
+    products = quantization_of(call.operand(STATE)).scale * quantization_of(call.operand(TIME)).scale
+    if abs(scale - products) < _BIAS_SCALE_TOLERANCE:
+        return True
+    return f"found {'none' if found is None else scale}, where the product is {products:g}"
 
 
 def _small_multipliers(call: OpCall) -> bool | str:
@@ -232,6 +246,9 @@ OPS: tuple[OpDef, ...] = (
             ),
             Constraint("scales are positive and finite", positive_scales),
             Constraint("both real multipliers are below 2**30", _small_multipliers),
+            Constraint(
+                "the scale of the bias is state scale * weights_time scale, to 1e-5", _bias_in_steps_of_products
+            ),
             Constraint("the fused activation is a clamp: none, relu, relu6 or relu_n1_to_1", _clamping),
         ),
         state=(STATE,),

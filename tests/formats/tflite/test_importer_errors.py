@@ -210,6 +210,15 @@ def test_an_option_without_meaning() -> None:
     )
 
 
+def test_more_dimensions_than_tflite_has_room_for() -> None:
+    def file(dims: int) -> bytes:
+        options = SCHEMA.record("ReshapeOptions", new_shape=np.ones(dims, np.int32))
+        return one_op("RESHAPE", [tensor("x", (1,)), tensor("y", (1,))], [0], builtin_options=options)
+
+    assert import_model(file(8), "m").graph.outputs
+    assert problems(file(9)) == ("operator 0 (RESHAPE): option new_shape: expected at most 8 numbers, found 9",)
+
+
 def test_two_kinds_of_options() -> None:
     options: dict[str, Any] = {
         "builtin_options": SCHEMA.record("AbsOptions"),

@@ -39,13 +39,23 @@ def pair(attr: str, first: str, second: str) -> OptionMap:
     return OptionMap(attr, (first, second), lambda r: (r.integer(first), r.integer(second)), write)
 
 
+_MOST_INTEGERS = 8
+"""In a vector among the options: TFLite's reader has room for no more (builtin_op_data.h)."""
+
+
 def integers(attr: str, option: str) -> OptionMap:
-    """A vector of int32, or None."""
+    """A vector of int32, or None. Reading raises ValueError for a longer one than TFLite reads."""
+
+    def read(record: Record) -> AttrValue:
+        found = record.integers(option) if record.has(option) else None
+        if found is not None and len(found) > _MOST_INTEGERS:
+            raise ValueError(f"option {option}: expected at most {_MOST_INTEGERS} numbers, found {len(found)}")
+        return found
 
     def write(_: Table, value: AttrValue) -> dict[str, object]:
         return {option: None if value is None else np.array(value, np.int32)}
 
-    return OptionMap(attr, (option,), lambda r: r.integers(option) if r.has(option) else None, write)
+    return OptionMap(attr, (option,), read, write)
 
 
 def choice(attr: str, option: str, kind: type[Enum]) -> OptionMap:
