@@ -60,7 +60,7 @@ def resized_shape(call: OpCall) -> tuple[int, ...]:
     return (dims[0], *size, dims[3])
 
 
-def _nearest(source: int, wanted: int, attrs: ResizeAttrs) -> Table:
+def nearest_along(source: int, wanted: int, attrs: ResizeAttrs) -> Table:
     """The nearest element, in float32 as TFLite computes it (resize_nearest_neighbor.h)."""
     apart = attrs.align_corners and wanted > 1
     scale = np.float32(source - 1) / np.float32(wanted - 1) if apart else np.float32(source) / np.float32(wanted)
@@ -75,8 +75,8 @@ def nearest_positions(call: OpCall) -> tuple[Table, ...]:
     steps = steps_of(dims)
     return (
         np.arange(dims[0], dtype=np.int64) * steps[0],
-        _nearest(dims[1], shape[1], call.attrs) * steps[1],
-        _nearest(dims[2], shape[2], call.attrs) * steps[2],
+        nearest_along(dims[1], shape[1], call.attrs) * steps[1],
+        nearest_along(dims[2], shape[2], call.attrs) * steps[2],
         np.arange(dims[3], dtype=np.int64),
     )
 

@@ -4,12 +4,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
-from arenite.ir.attrs import Attrs, Margins, Padding
+from arenite._base.dtypes import DType
+from arenite.ir.attrs import Attrs, Padding
 from arenite.ir.graph import Array, Node, Value
 from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
 from arenite.ops.pool import Pool2dAttrs
 from arenite.ops.reduce import ReduceAttrs
+from arenite.ops.windows import Window, spelled
+from arenite.passes.legalize.framing import bounded, compact, framed, on_plane, placed, window_pair
 from arenite.passes.legalize.orders import plane
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
@@ -22,8 +26,8 @@ _SPATIAL = (1, 2)
 
 def _conv(site: Site, node: Node) -> None:
     data, result = node.operand(0), node.results[0]
-    rank = _rank(site, data)
-    weights = site.required_constant(node, 1, "the weights")
+    rank = spatial_rank(site, data)
+    weights = filters(site, node, rank)
     windows = _windows(site, node, weights.shape[2:])
     group = attributes(node).integer("group", 1)
     channels = site.dims(data)[1]
@@ -31,47 +35,136 @@ def _conv(site: Site, node: Node) -> None:
         raise RefusedError(
             f"the weights {list(weights.shape)} in {group} groups do not fit the {channels} channels of the input"
         )
-    bias = None
-    if (given := node.optional_operand(2)) is not None:
-        site.required_constant(node, 2, "the bias")
-        bias = site.get(given)
-    depthwise = group == channels and group > 1
+    core = convolved(site, site.get(data, plane(rank)), weights, bias_of(site, node), on_plane(windows), result.name)
+    site.put(result, core, plane(rank))
+
+
+def convolved(site: Site, core: Value, weights: Array, bias: Value | None, windows: Windows, name: str) -> Value:
+    """A convolution.
+
+    Args:
+        site: of the graph.
+        core: [batch, height, width, channels].
+        weights: filters as ONNX has them: OIHW, or OIL. The input's channels are a multiple of I: then they form
+            groups.
+        bias: of the core graph.
+        windows: of two spatial dimensions.
+        name: of the result.
+    """
+    channels, per_group = core.type.dims[3], weights.shape[1]
+    core, padding = placed(site, core, windows)
+    (high, wide), (down, across) = windows.strides, windows.dilations
+    stored = weights[:, :, None, :] if weights.ndim == 3 else weights
     attrs: Attrs
-    if depthwise:
-        attrs = DepthwiseConv2dAttrs(
-            _pair(windows.strides, 1),
-            _pair(windows.dilations, 1),
-            _margins(windows),
-            weights.shape[0] // group,
-        )
-        stored = _on_plane(weights).transpose(1, 2, 3, 0)
+    if per_group == 1 and channels > 1:
+        op, order = "depthwise_conv2d", (1, 2, 3, 0)
+        attrs = DepthwiseConv2dAttrs((high, wide), (down, across), padding, weights.shape[0] // channels)
     else:
-        attrs = Conv2dAttrs(_pair(windows.strides, 1), _pair(windows.dilations, 1), _margins(windows))
-        stored = _on_plane(weights).transpose(0, 2, 3, 1)
-    op = "depthwise_conv2d" if depthwise else "conv2d"
-    operands = [site.get(data, plane(rank)), site.const("weights", np.ascontiguousarray(stored)), bias]
-    site.give(result, op, operands, attrs, order=plane(rank))
+        op, order = "conv2d", (0, 2, 3, 1)
+        attrs = Conv2dAttrs((high, wide), (down, across), padding)
+    operands = [core, site.const("weights", compact(stored.transpose(order))), bias]
+    (core,) = site.emit(op, operands, attrs, name=name)
+    return core
 
 
-def _pool(op: str) -> Callable[[Site, Node], None]:
-    def apply(site: Site, node: Node) -> None:
-        only_results(node, 1, {1: "Indices"})
-        data, attrs = node.operand(0), attributes(node)
-        rank = _rank(site, data)
-        kernel = attrs.integers("kernel_shape")
-        if kernel is None or len(kernel) != rank - 2:
-            raise RefusedError(f"kernel_shape must have {rank - 2} sizes, but is {list(kernel or ())}")
-        windows = _windows(site, node, kernel)
-        if max(windows.dilations) > 1:
-            raise RefusedError(f"dilations {list(windows.dilations)} have no counterpart in pools")
-        windows = _within_result(windows, site.dims(data)[2:], site.dims(node.results[0])[2:])
-        padded = windows.is_padded
-        if op == "average_pool2d" and padded and attrs.integer("count_include_pad", 0):
-            raise RefusedError("count_include_pad with padding has no counterpart")
-        pool = Pool2dAttrs(_pair(kernel, 1), _pair(windows.strides, 1), _margins(windows))
-        site.give(node.results[0], op, [site.get(data, plane(rank))], pool, order=plane(rank))
+def filters(site: Site, node: Node, rank: int) -> Array:
+    """The weights of a convolution, or of one turned round.
 
-    return apply
+    Raises:
+        RefusedError: they are computed, or are not of floats, or their shape does not fit.
+    """
+    weights = site.required_constant(node, 1, "the weights")
+    if weights.dtype != np.float32:
+        raise RefusedError(f"the weights must be float32, but are {weights.dtype}")
+    if weights.ndim != rank:
+        raise RefusedError(f"the weights must have the input's {rank} dimensions, but are {list(weights.shape)}")
+    kernel = attributes(node).integers("kernel_shape")
+    if kernel is not None and kernel != weights.shape[2:]:
+        raise RefusedError(f"kernel_shape {list(kernel)} must be that of the weights, {list(weights.shape[2:])}")
+    return weights
+
+
+def bias_of(site: Site, node: Node) -> Value | None:
+    """Operand 2.
+
+    Raises:
+        RefusedError: it is computed.
+    """
+    given = node.optional_operand(2)
+    if given is None:
+        return None
+    site.required_constant(node, 2, "the bias")
+    return site.get(given)
+
+
+def _max_pool(site: Site, node: Node) -> None:
+    only_results(node, 1, {1: "Indices"})
+    data, result = node.operand(0), node.results[0]
+    core = site.get(data, plane(spatial_rank(site, data)))
+    attrs = _pool_attrs(core, _pool_windows(site, node)[1])
+    site.give(result, "max_pool2d", [core], attrs, order=plane(site.rank(data)))
+
+
+def _average_pool(site: Site, node: Node) -> None:
+    data, result = node.operand(0), node.results[0]
+    order = plane(spatial_rank(site, data))
+    core = site.get(data, order)
+    asked, windows = _pool_windows(site, node)
+    pair, attrs = window_pair(core, windows), _pool_attrs(core, windows)
+    # Padding counts if that is asked for; what windows see beyond it never does.
+    counts = bool(attributes(node).integer("count_include_pad", 0)) and asked.is_padded
+    margins = tuple(zip(asked.begins, asked.ends, strict=True)) if counts else ((0, 0), (0, 0))
+    factors = [_shares(along, *margin) for along, margin in zip(pair, margins, strict=True)]
+    if not counts and isinstance(attrs.padding, Padding):
+        site.give(result, "average_pool2d", [core], attrs, order=order)
+        return
+    # A file has no other windows that leave out what is padded: they count it, and what they miss is made up for.
+    core = framed(site, core, [(0, 0), *((each.pad_before, each.pad_after) for each in pair), (0, 0)])
+    attrs = replace(attrs, padding=Padding.VALID)
+    if all((each == 1).all() for each in factors):
+        site.give(result, "average_pool2d", [core], attrs, order=order)
+        return
+    bounded(pair[0].output * pair[1].output, "the shares of windows that are not padding")
+    (core,) = site.emit("average_pool2d", [core], attrs)
+    share = np.multiply.outer(*factors)[:, :, None].astype(np.float32)
+    site.give(result, "mul", [core, site.const("shares", share)], order=order)
+
+
+def _shares(along: Window, before: int, after: int) -> npt.NDArray[np.float64]:
+    """For each window, all its elements over those that count: the input's, with some before and after."""
+    bounded(along.output, "the shares of windows that are not padding")
+    starts = np.arange(along.output, dtype=np.int64) * along.stride - along.pad_before
+    counted = np.minimum(starts + along.filter, along.size + after) - np.maximum(starts, -before)
+    shares: npt.NDArray[np.float64] = along.filter / counted
+    return shares
+
+
+def _pool_windows(site: Site, node: Node) -> tuple[Windows, Windows]:
+    """The windows of a pool as they are asked for, and with the padding that ceil_mode adds to it; of two dimensions.
+
+    Raises:
+        RefusedError: a pool of the core dialect has no such windows.
+    """
+    data, attrs = node.operand(0), attributes(node)
+    rank, dtype = site.rank(data), site.dtype(data)
+    if dtype is not DType.FLOAT32:
+        raise RefusedError(f"the input must be float32, but is {dtype}, of which a .tflite has quantized pools alone")
+    kernel = attrs.integers("kernel_shape")
+    if kernel is None or len(kernel) != rank - 2:
+        raise RefusedError(f"kernel_shape must have {rank - 2} sizes, but is {list(kernel or ())}")
+    windows = _windows(site, node, kernel)
+    if any(step > 1 and size > 1 for step, size in zip(windows.dilations, kernel, strict=True)):
+        raise RefusedError(
+            f"the elements of a window must be side by side, but have dilations {list(windows.dilations)}"
+        )
+    windows = replace(windows, dilations=(1,) * len(kernel))
+    rounded = _within_result(windows, site.dims(data)[2:], site.dims(node.results[0])[2:])
+    return on_plane(windows), on_plane(rounded)
+
+
+def _pool_attrs(core: Value, windows: Windows) -> Pool2dAttrs:
+    (high, wide), (down, across) = windows.kernel, windows.strides
+    return Pool2dAttrs((high, wide), (down, across), spelled(window_pair(core, windows)))
 
 
 def _global(op: str) -> Callable[[Site, Node], None]:
@@ -79,12 +172,20 @@ def _global(op: str) -> Callable[[Site, Node], None]:
         data = node.operand(0)
         core, order = site.lie(data)
         axes = [place for place, axis in enumerate(order) if axis >= 2]
+        if not axes:
+            site.put(node.results[0], core, order)
+            return
         site.give(node.results[0], op, [core, site.ints("axes", axes)], ReduceAttrs(keep_dims=True), order=order)
 
     return apply
 
 
-def _rank(site: Site, value: Value) -> int:
+def spatial_rank(site: Site, value: Value) -> int:
+    """The rank of a value with one or two spatial dimensions.
+
+    Raises:
+        RefusedError: it has more or fewer.
+    """
     rank = site.rank(value)
     if rank - 2 not in _SPATIAL:
         raise RefusedError(f"the input must have 1 or 2 spatial dimensions, but is {list(site.dims(value))}")
@@ -96,7 +197,7 @@ def _windows(site: Site, node: Node, kernel: tuple[int, ...]) -> Windows:
     if found is None:
         raise RefusedError("its padding depends on sizes that are not known")
     if min((*found.begins, *found.ends)) < 0:
-        raise RefusedError(f"pads {[*found.begins, *found.ends]} are negative")
+        raise RefusedError(f"pads must not be negative, but are {[*found.begins, *found.ends]}")
     return found
 
 
@@ -111,26 +212,10 @@ def _within_result(windows: Windows, sizes: tuple[int, ...], results: tuple[int,
     return replace(windows, ends=ends)
 
 
-def _pair(items: tuple[int, ...], height: int) -> tuple[int, int]:
-    return (height, items[0]) if len(items) == 1 else (items[0], items[1])
-
-
-def _margins(windows: Windows) -> Padding | Margins:
-    pairs = tuple(zip(windows.begins, windows.ends, strict=True))
-    if not windows.is_padded:
-        return Padding.VALID
-    return ((0, 0), pairs[0]) if len(pairs) == 1 else (pairs[0], pairs[1])
-
-
-def _on_plane(weights: Array) -> Array:
-    """Filters with two spatial dimensions."""
-    return weights[:, :, None, :] if weights.ndim == 3 else weights
-
-
 RULES = (
     Rule("Conv", _conv, Flow.PLANE),
-    Rule("MaxPool", _pool("max_pool2d"), Flow.PLANE),
-    Rule("AveragePool", _pool("average_pool2d"), Flow.PLANE),
+    Rule("MaxPool", _max_pool, Flow.PLANE),
+    Rule("AveragePool", _average_pool, Flow.PLANE),
     Rule("GlobalAveragePool", _global("mean"), Flow.PLANE),
     Rule("GlobalMaxPool", _global("reduce_max"), Flow.PLANE),
 )

@@ -71,22 +71,26 @@ def _conv_transpose(asked: Asked) -> list[Fact]:
     data, weight = asked.operand(0), asked.operand(1).shape
     shape, attrs = shape_of(data), asked.attrs
     rank = len(shape) - 2
-    given = attrs.integers("output_shape")
+    given, auto = attrs.integers("output_shape"), attrs.text("auto_pad", "NOTSET")
     if weight is None or len(weight) != len(shape):
         return [Fact(data.dtype, unknown_dims(asked, len(shape)))]
     channels = mul(weight[1], attrs.integer("group", 1))
-    if given is not None or attrs.text("auto_pad", "NOTSET") != "NOTSET":
-        spatial = tuple(given[-rank:]) if given is not None else unknown_dims(asked, rank)
-        return [Fact(data.dtype, (shape[0], channels, *spatial))]
+    if given is not None:
+        return [Fact(data.dtype, (shape[0], channels, *given[-rank:]))]
     kernel = attrs.integers("kernel_shape") or tuple(d for d in weight[2:] if isinstance(d, int))
     strides, dilations = (attrs.integers(name) or (1,) * rank for name in ("strides", "dilations"))
     pads, extra = attrs.integers("pads") or (0,) * (2 * rank), attrs.integers("output_padding") or (0,) * rank
     if not len(kernel) == len(strides) == len(dilations) == len(extra) == rank or len(pads) != 2 * rank:
         raise OpError("strides, dilations, pads or the kernel do not fit")
-    sizes = []
+    sizes: list[Expr] = []
     for axis, dim in enumerate(shape[2:]):
-        grown = (kernel[axis] - 1) * dilations[axis] + 1 + extra[axis] - pads[axis] - pads[axis + rank]
-        sizes.append(add(mul(sub(dim, 1), strides[axis]), grown))
+        grown = (kernel[axis] - 1) * dilations[axis] + 1 + extra[axis]
+        if auto in ("SAME_UPPER", "SAME_LOWER"):
+            # Where that is more than the elements that are spread, runtimes do not agree.
+            sizes.append(mul(dim, strides[axis]) if grown >= strides[axis] else asked.fresh())
+            continue
+        cut = pads[axis] + pads[axis + rank] if auto != "VALID" else 0
+        sizes.append(add(mul(sub(dim, 1), strides[axis]), grown - cut))
     return [Fact(data.dtype, (shape[0], channels, *sizes))]
 
 

@@ -1,5 +1,9 @@
 """Facts of operators that move elements, where shapes are all that is followed."""
 
+import math
+
+import numpy as np
+
 from arenite._base.dtypes import DType
 from arenite.ir.opdef import OpError
 from arenite.passes.onnx.expr import Expr, add, floordiv, mul
@@ -127,18 +131,38 @@ def _top_k(asked: Asked) -> list[Fact]:
 def _resize(asked: Asked) -> list[Fact]:
     data = asked.operand(0)
     shape = shape_of(data)
+    rank = len(shape)
+    axes = asked.attrs.integers("axes")
+    where = tuple(range(rank)) if axes is None else places(axes, rank)
+    found: list[Expr | None] = list(shape)
     sizes = asked.operand(3).elements if asked.opset >= 11 else None
-    if sizes is not None and len(sizes) == len(shape):
-        plain = not asked.attrs.has("axes") and asked.attrs.text("keep_aspect_ratio_policy", "stretch") == "stretch"
-        if plain:
-            return [Fact(data.dtype, tuple(asked.fresh() if dim is None else dim for dim in sizes))]
+    if sizes is not None and len(sizes) == len(where):
+        if asked.attrs.text("keep_aspect_ratio_policy", "stretch") != "stretch":
+            return [Fact(data.dtype, unknown_dims(asked, rank))]
+        for axis, size in zip(where, sizes, strict=True):
+            found[axis] = size
+        return [Fact(data.dtype, tuple(asked.fresh() if dim is None else dim for dim in found))]
+    scales = _scales(asked)
+    if scales is not None and data.dims is not None and len(scales) == len(where):
+        for axis, scale in zip(where, scales, strict=True):
+            found[axis] = _scaled(data.dims[axis], scale)
+        return [Fact(data.dtype, tuple(asked.fresh() if dim is None else dim for dim in found))]
+    return [Fact(data.dtype, unknown_dims(asked, rank))]
+
+
+def _scales(asked: Asked) -> tuple[float, ...] | None:
+    if asked.node.op == "onnx.Upsample" and asked.opset < 9:
+        return asked.attrs.numbers("scales")
     scales = asked.constant(1 if asked.opset < 11 else 2)
-    dims = data.dims
-    if scales is not None and dims is not None and scales.size == len(dims) and not asked.attrs.has("axes"):
-        # The standard's floor(size * scale), in float32 as runtimes compute it.
-        scaled = [int(float(scale) * dim) for scale, dim in zip(scales.reshape(-1).tolist(), dims, strict=True)]
-        return [Fact(data.dtype, tuple(scaled))]
-    return [Fact(data.dtype, unknown_dims(asked, len(shape)))]
+    return None if scales is None else tuple(float(scale) for scale in scales.reshape(-1))
+
+
+def _scaled(dim: int, scale: float) -> int | None:
+    """The standard's floor(size * scale); None where runtimes, which compute it in float32, get another number."""
+    size = scale * dim
+    if not math.isfinite(size):
+        return None
+    return int(size) if int(np.float32(scale) * np.float32(dim)) == int(size) else None
 
 
 RULES: dict[str, Infer] = {
