@@ -7,6 +7,7 @@ from arenite.driver.coverage import oracle_of, without_kernel
 from arenite.driver.toolbox import own_toolbox
 from arenite.ir.opdef import NotApplicable, OpDef, Trait
 from arenite.passes.onnx.presets import onnx_passes
+from arenite.passes.presets import file_only_passes
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py from the code; change that, then run `make docs`. -->"
@@ -77,7 +78,7 @@ def _remarks_lines() -> Iterator[str]:
         "`arenite explain MODEL` prints them, report.json and report.html hold them."
     )
     # Passes that serve both dialects stand once.
-    for each in {each.name: each for each in (*own_toolbox().passes, *onnx_passes())}.values():
+    for each in {each.name: each for each in (*own_toolbox().passes, *file_only_passes(), *onnx_passes())}.values():
         yield ""
         yield f"## {each.name}"
         yield ""

@@ -3,6 +3,7 @@
 from arenite.driver.coverage import oracle_of, without_kernel
 from arenite.driver.toolbox import default_toolbox
 from arenite.ir.opdef import OpDef, Trait
+from arenite.passes.presets import file_only_passes
 from arenite.targets import table
 
 
@@ -42,7 +43,7 @@ def list_passes() -> list[dict[str, str]]:
             "equivalence": str(each.equivalence),
             "may say": ", ".join(reason.slug for reason in each.reasons),
         }
-        for each in default_toolbox().passes
+        for each in (*default_toolbox().passes, *file_only_passes())
     ]
 
 

@@ -94,13 +94,13 @@ class FusePads(Pass):
 
     def _paddings(self, node: Node) -> dict[Node, Padding | Margins] | Mismatch:
         """What each reader pads afterwards."""
-        margins = _margins(node)
+        margins = margins_of(node)
         if isinstance(margins, Mismatch):
             return margins
         found = {}
         for use in node.result.uses:
             reader = use.node
-            windows = _windows(node, reader, use.index, margins)
+            windows = windows_over(node, reader, use.index, margins)
             if isinstance(windows, Mismatch):
                 return windows
             found[reader] = spelled(windows)
@@ -109,7 +109,7 @@ class FusePads(Pass):
         return found or Mismatch(UNREAD)
 
 
-def _margins(node: Node) -> Margins | Mismatch:
+def margins_of(node: Node) -> Margins | Mismatch:
     """What a node pads along height and width."""
     source, result, amounts = node.operand(0), node.result, node.operand(1)
     if result.output_of:
@@ -125,7 +125,7 @@ def _margins(node: Node) -> Margins | Mismatch:
     return (top, bottom), (left, right)
 
 
-def _windows(node: Node, reader: Node, index: int, margins: Margins) -> tuple[Window, Window] | Mismatch:
+def windows_over(node: Node, reader: Node, index: int, margins: Margins) -> tuple[Window, Window] | Mismatch:
     """The windows of a reader over what the node pads, or why it cannot have them."""
     if reader.op not in CONVOLUTIONS | POOLS or index != 0:
         return Mismatch(OTHER_READER, {"reader": reader.name, "op": reader.op})
