@@ -8,6 +8,7 @@ from arenite._base.collect import collect
 from arenite._base.errors import ModelError
 from arenite.ir.graph import Graph, Node, Value
 from arenite.ir.opdef import OpError, Registry
+from arenite.ir.rewriter import Rewriter
 from arenite.ir.types import TensorType
 from arenite.ops.onnx.dialect import OnnxRegistry
 from arenite.passes.legalize.orders import (
@@ -106,7 +107,9 @@ def legalize(
             refused.form(node, str(error))
             failed.update(node.results)
     refused.throw()
-    return Legalized(site.builder.graph, inputs, _outputs(graph, site, keep_layouts))
+    outputs = _outputs(graph, site, keep_layouts)
+    _drop_unread(site.builder.graph)
+    return Legalized(site.builder.graph, inputs, outputs)
 
 
 class _Refused:
@@ -225,3 +228,11 @@ def _order_of_output(site: Site, value: Value) -> Order:
     if value.producer.op == "onnx.Transpose":
         return own
     return order if len(own) > 2 and order == channels_last(len(own)) else own
+
+
+def _drop_unread(graph: Graph) -> None:
+    """Remove what was made on the way, and nobody reads."""
+    rewriter = Rewriter(graph)
+    for node in reversed(list(graph.nodes)):
+        if not any(value.is_read for value in node.results):
+            rewriter.erase(node)

@@ -1,5 +1,6 @@
 """What becomes of an order when a value is reshaped, and how few dimensions a transpose needs."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -74,31 +75,24 @@ MOST_SPREAD = 4
 
 
 def how_to_move(known: Order, wanted: Order, dims: Sequence[int]) -> Moving:
-    """How elements get from one order to another; `dims` are those of the ONNX value.
-
-    What lies side by side in both orders is moved as one dimension, where there are too many.
-    """
+    """How elements get from one order to another, in the dimensions that they have; `dims` are the ONNX value's."""
     lying, asked = without_units(known), without_units(wanted)
-    if len(lying) <= MOST_SPREAD:
-        return Moving(tuple(dims[axis] for axis in lying), tuple(lying.index(axis) for axis in asked))
-    lying, asked = counting(known, dims), counting(wanted, dims)
+    return Moving(tuple(dims[axis] for axis in lying), tuple(lying.index(axis) for axis in asked))
+
+
+def with_fewest(move: Moving) -> Moving:
+    """The same with as few dimensions as it needs: what lies side by side before and after is moved as one."""
+    asked = [axis for axis in move.perm if move.dims[axis] != 1]
     after = dict(pairwise(asked))
     runs: list[list[int]] = []
-    for axis in lying:
+    for axis in sorted(asked):
         if runs and after.get(runs[-1][-1]) == axis:
             runs[-1].append(axis)
         else:
             runs.append([axis])
-    sizes = tuple(_product(dims, run) for run in runs)
     starts = [run[0] for run in runs]
+    sizes = tuple(math.prod([move.dims[axis] for axis in run]) for run in runs)
     return Moving(sizes, tuple(starts.index(axis) for axis in asked if axis in starts))
-
-
-def _product(dims: Sequence[int], axes: Sequence[int]) -> int:
-    found = 1
-    for axis in axes:
-        found *= dims[axis]
-    return found
 
 
 def reshaped_for(wish: Order, before: Sequence[int], after: Sequence[int]) -> Order | None:

@@ -24,7 +24,7 @@ from arenite.passes.legalize.orders import (
     without_units,
 )
 from arenite.passes.legalize.refusal import RefusedError
-from arenite.passes.legalize.reshaping import how_to_move
+from arenite.passes.legalize.reshaping import MOST_SPREAD, Moving, how_to_move, widened, with_fewest
 from arenite.passes.onnx.facts import Facts
 
 SUPPORTED_DTYPES = frozenset(
@@ -52,6 +52,7 @@ class Site:
         self.builder = GraphBuilder(name)
         self._core = core
         self._forms: dict[Value, dict[Order, Value]] = {}
+        self._moves: dict[tuple[Value, Moving], Value] = {}
         self._fixed: dict[Value, Array] = {}
         self._node: Node | None = None
         self.transposes: dict[str, str] = {}
@@ -171,16 +172,26 @@ class Site:
 
     def broadcast(self, value: Value, rank: int, order: Order) -> Value:
         """A value as an operand among others of `rank` dimensions, which lie in `order`."""
-        return self.get(value, self._own_part(value, rank, order))
+        return self.get(value, self.order_among(value, rank, order))
+
+    def order_among(self, value: Value, rank: int, order: Order) -> Order:
+        """The order of a value that is an operand among others of `rank` dimensions, which lie in `order`."""
+        missing = rank - self.rank(value)
+        if missing == 0:
+            return order
+        # Dimensions that are not there count as if of size 1, in front.
+        own = tuple(UNIT if axis < missing else axis - missing for axis in order)
+        return own[next((i for i, axis in enumerate(own) if axis != UNIT), len(own)) :]
 
     def common_order(self, values: Sequence[Value], rank: int) -> Order:
         """The order in which the fewest elements must be moved for these values to lie alike, or to broadcast so.
 
         What the result is wished in counts: it would have to be moved, too.
         """
-        computed = [value for value in values if self.orders(value)]
+        computed = sorted((value for value in values if self.orders(value)), key=self.rank, reverse=True)
         own, wish = as_in_onnx(rank), self._wish(rank)
-        choices = dict.fromkeys(order for value in computed if self.rank(value) == rank for order in self.orders(value))
+        choices = dict.fromkeys(widened(order, rank - self.rank(v)) for v in computed for order in self.orders(v))
+        choices |= {} if wish is None else {wish: None}
         dims = self.dims(self._node.results[0]) if self._node is not None and wish is not None else ()
 
         def price(order: Order) -> tuple[int, bool]:
@@ -289,7 +300,9 @@ class Site:
         self.put(result, core, as_in_onnx(self.rank(result)) if order is None else order)
 
     def reshaped(self, core: Value, dims: Sequence[int], *, name: str = "") -> Value:
-        """A value of the core graph with other dimensions, itself if it has them already."""
+        """A value of the core graph with other dimensions: itself, or what it was reshaped from, if that has them."""
+        while core.producer is not None and core.producer.op == "reshape" and core.type.shape != tuple(dims):
+            core = core.producer.operand(0)
         if core.type.shape == tuple(dims):
             return core
         if core.is_constant and core.constant is not None:
@@ -314,14 +327,22 @@ class Site:
             if moves_nothing(known, order, dims):
                 return self.reshaped(core, moved(dims, order), name=f"{value.name}/reshape")
         known, core = next(iter(self._forms[value].items()))
-        move = how_to_move(known, order, dims)
-        core = self.reshaped(core, move.dims)
-        if core.is_constant:
-            return self.const("transposed", np.asarray(core.constant).transpose(move.perm).reshape(moved(dims, order)))
-        name = f"{value.name}/transpose"
-        self.transposes[name] = self._owner()
-        (core,) = self.emit("transpose", [core, self.ints("perm", move.perm)], name=name)
-        return self.reshaped(core, moved(dims, order))
+        return self.reshaped(self._transposed(value, core, how_to_move(known, order, dims)), moved(dims, order))
+
+    def _transposed(self, value: Value, core: Value, move: Moving) -> Value:
+        """A value of the core graph after a move; what another value of the ONNX model had moved alike is taken."""
+        fewest = with_fewest(move)
+        if (core, fewest) not in self._moves:
+            move = move if len(move.dims) <= MOST_SPREAD else fewest
+            core_before, core = core, self.reshaped(core, move.dims)
+            if core.is_constant:
+                return self.const("transposed", np.asarray(core.constant).transpose(move.perm))
+            name = f"{value.name}/transpose"
+            self.transposes[name] = self._owner()
+            (found,) = self.emit("transpose", [core, self.ints("perm", move.perm)], name=name)
+            self._moves[core_before, fewest] = found
+            return found
+        return self._moves[core, fewest]
 
     def _stored(self, value: Value, array: Array, order: Order, dims: Sequence[int]) -> Value:
         self.dtype(value)

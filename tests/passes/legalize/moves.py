@@ -1,0 +1,68 @@
+"""Networks that first transpose their input, so that the value `t` lies in another order than ONNX has it in."""
+
+import random
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from hypothesis import strategies as st
+from onnx import helper
+
+from arenite._base.errors import ModelError
+from passes.legalize.support import agree, legalized, model_of
+
+RANKS = st.integers(1, 5)
+DTYPES = st.sampled_from([np.float32, np.int32, np.int64, np.int8, np.uint8, np.bool_])
+
+
+@st.composite
+def shapes(draw: st.DrawFn, least: int = 1, most: int = 5) -> tuple[int, ...]:
+    """Dimensions with ones among them."""
+    return tuple(draw(st.lists(st.sampled_from([1, 2, 3, 4, 5, 1, 6]), min_size=least, max_size=most)))
+
+
+@st.composite
+def permuted(draw: st.DrawFn, rank: int) -> tuple[int, ...]:
+    return tuple(draw(st.permutations(range(rank))))
+
+
+def after_transpose(
+    nodes: Sequence[onnx.NodeProto],
+    dims: Sequence[int],
+    perm: Sequence[int],
+    outputs: Sequence[str] = ("y",),
+    constants: Mapping[str, npt.ArrayLike] | None = None,
+    *,
+    dtype: npt.DTypeLike = np.float32,
+    opset: int = 17,
+    others: Mapping[str, tuple[npt.DTypeLike, Sequence[int]]] | None = None,
+) -> onnx.ModelProto:
+    """A model whose nodes read `t`, which has dimensions `dims` and is the input `x` transposed by `perm`."""
+    given = [dims[list(perm).index(axis)] for axis in range(len(dims))]
+    first = helper.make_node("Transpose", ["x"], ["t"], perm=list(perm))
+    inputs = {"x": (dtype, given), **(others or {})}
+    return model_of([first, *nodes], inputs, outputs, constants, opset=opset)
+
+
+def ops_of(model: onnx.ModelProto, feeds: Any = None, **options: Any) -> list[str]:
+    """The ops that a model becomes; asserts that they compute what it does."""
+    with tempfile.TemporaryDirectory() as folder:
+        return agree(model, Path(folder), feeds, **options)
+
+
+def assert_refused(model: onnx.ModelProto, text: str) -> None:
+    """The one problem of a model is this one."""
+    with tempfile.TemporaryDirectory() as folder, pytest.raises(ModelError) as caught:
+        legalized(model, Path(folder))
+    assert [text] == list(caught.value.problems)
+
+
+def shuffled(items: Sequence[int], seed: int) -> list[int]:
+    found = list(items)
+    random.Random(seed).shuffle(found)
+    return found
