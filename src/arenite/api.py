@@ -152,6 +152,7 @@ def convert(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     outputs: Sequence[str] = (),
     pins: Mapping[str, npt.ArrayLike] | None = None,
+    fold_max_nbytes: int | None = None,
     freeze_defaults: bool = False,
     pure: Sequence[str] = (),
     keep_layouts: Sequence[str] | bool = (),
@@ -165,6 +166,7 @@ def convert(
         input_shapes: static shapes of inputs, by name: the file has fixed sizes.
         outputs: those to keep; all when empty.
         pins: what inputs are taken to hold: they become constants.
+        fold_max_nbytes: how many bytes of constants one folding may add; default: it depends on how many nodes go.
         freeze_defaults: inputs with default values, which callers may replace, become constants.
         pure: custom operators, as `DOMAIN::OP`, that have no side effects and always give the same.
         keep_layouts: inputs and outputs whose dimensions stay in the order that ONNX has them in; True: all.
@@ -182,6 +184,7 @@ def convert(
             input_shapes={name: tuple(shape) for name, shape in (input_shapes or {}).items()},
             outputs=tuple(outputs),
             pins={name: np.asarray(value) for name, value in (pins or {}).items()},
+            fold_max_nbytes=fold_max_nbytes,
             freeze_defaults=freeze_defaults,
             pure=tuple(pure),
             check=check,

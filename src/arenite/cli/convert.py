@@ -17,6 +17,7 @@ from arenite.cli.options import (
     PureOption,
     by_name,
     choose,
+    nbytes_option,
     parse_pin,
     parse_shape,
     pin_files,
@@ -38,6 +39,9 @@ def convert(
     input_shape: InputShapeOption = None,
     outputs: OutputsOption = None,
     pin: PinOption = None,
+    fold_max_bytes: Annotated[
+        int | None, nbytes_option("--fold-max-bytes", "Bytes of constants that one folding may add")
+    ] = None,
     freeze_defaults: FreezeDefaultsOption = False,
     pure: PureOption = None,
     keep_layout: Annotated[
@@ -82,6 +86,7 @@ def convert(
             input_shapes=shapes,
             outputs=tuple(outputs or ()),
             pins=pins,
+            fold_max_nbytes=fold_max_bytes,
             pure=tuple(pure or ()),
             freeze_defaults=freeze_defaults,
             check=check,

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -25,6 +25,7 @@ from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
 from arenite.passes.base import Pass
+from arenite.passes.fold import TOO_LARGE
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.legalize import Placement, legalize
 from arenite.passes.pipeline import run_pipeline
@@ -33,6 +34,9 @@ from arenite.passes.progress import Progress
 
 Tell = Callable[[str], None]
 """Is told what is being done now."""
+
+_MOST_NAMED = 5
+"""How many values a sentence names."""
 
 _SIGNATURE = "serving_default"
 """What TensorFlow calls the only entry point of a model, and LiteRT looks for."""
@@ -113,7 +117,10 @@ def _convert(
     step("converting")
     registry = default_toolbox().registry
     operators = onnx_registry(model, options.optimize)
-    legalized = legalize(model.graph, operators, registry, keep_layouts=kept)
+    try:
+        legalized = legalize(model.graph, operators, registry, keep_layouts=kept)
+    except ModelError as error:
+        raise ModelError((*error.problems, *_hints(optimized, model))) from None
     passes = core_passes(options)
     core = clone_graph(legalized.graph)
     result = run_pipeline(core, passes, registry, instruments=(VerifyGraph(), Progress(step, len(passes))))
@@ -126,7 +133,7 @@ def _convert(
         converted = Converted(model, operators, legalized.graph, passes, registry, layouts, data)
         checked = ConvertCheck(original, before_all, options.optimize, asked, reproducer).of(converted, read_back)
     written = with_pad_operators(core)
-    extras = Extras(written, before_all.graph)
+    extras = Extras(written, original.graph)
     return ConvertResult(
         model=read_back,
         data=data,
@@ -146,7 +153,7 @@ def _convert(
 
 def core_passes(options: ConvertOptions) -> list[Pass]:
     """What runs on the converted graph."""
-    return list(file_passes())
+    return list(file_passes(pad_with_taps=options.pad == "taps"))
 
 
 def _kept(graph: Graph, options: ConvertOptions) -> frozenset[str]:
@@ -220,7 +227,30 @@ def _ports(placements: Sequence[Placement], layouts: Sequence[Layout], values: S
 
 
 def _notes(optimized: OptimizeResult, model: Model) -> tuple[str, ...]:
-    defaults = [name for name in getattr(model.details, "defaults", {}) if name in {v.name for v in model.graph.inputs}]
+    defaults = _with_defaults(model)
     if not defaults:
         return optimized.notes
-    return (*optimized.notes, f"a .tflite file has no default values: callers must give {', '.join(defaults)}")
+    return (*optimized.notes, f"a .tflite file has no default values: callers must give {_listed(defaults)}")
+
+
+def _hints(optimized: OptimizeResult, model: Model) -> Iterator[str]:
+    """What else to ask for when something has no counterpart: more constants."""
+    if defaults := _with_defaults(model):
+        names = _listed(defaults)
+        yield f"inputs with default values, which callers may replace: {names}; --freeze-defaults makes them constants"
+    left = {each.subject: each.arguments for each in optimized.remarks if each.reason is TOO_LARGE}
+    present = {node.name for node in model.graph.nodes}
+    if large := [name for name in left if name in present]:
+        nbytes = max(int(str(left[name]["gained"])) for name in large)
+        names = _listed(large)
+        yield f"what could be computed now takes up to {nbytes} bytes each: {names}; --fold-max-bytes {nbytes} does it"
+
+
+def _with_defaults(model: Model) -> list[str]:
+    defaults = getattr(model.details, "defaults", {})
+    return [value.name for value in model.graph.inputs if value.name in defaults]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

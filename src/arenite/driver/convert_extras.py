@@ -14,12 +14,12 @@ class Extras:
 
     Args:
         graph: as it is written into the file.
-        original: the onnx graph that it was made from.
+        original: the onnx graph that it was made from, with the inputs that are left.
     """
 
     def __init__(self, graph: Graph, original: Graph) -> None:
         self._graph = graph
-        self._operators = {node.name: node.op.removeprefix("onnx.") for node in original.nodes}
+        self._operators = {node.name: node.op.removeprefix("onnx.") for node in _computing(original)}
         self._places = {name: place for place, name in enumerate(self._operators)}
 
     def transposes(self) -> tuple[Extra, ...]:
@@ -69,3 +69,12 @@ class Extras:
 
     def _known(self, node: Node) -> list[str]:
         return sorted((name for name in node.origin if name in self._places), key=self._places.__getitem__)
+
+
+def _computing(graph: Graph) -> Iterator[Node]:
+    """The nodes that depend on an input: the others became constants, which pad and move nothing."""
+    known = set(graph.inputs)
+    for node in graph.nodes:
+        if node.regions or known.intersection(node.present_operands):
+            known.update(node.results)
+            yield node
