@@ -88,7 +88,9 @@ def _checked(result: PipelineResult, inputs: int) -> Comparison:
 
 def _passes(options: OptimizeOptions) -> list[Pass]:
     limit = {} if options.fold_max_nbytes is None else {"fold_max_nbytes": options.fold_max_nbytes}
-    found = file_passes(keep_float16=options.keep_float16, fold_channels=options.fold_channels, **limit)
+    found = file_passes(
+        keep_float16=options.keep_float16, fold_channels=options.fold_channels, pad_with_taps=False, **limit
+    )
     return [each for each in found if each.name not in options.without]
 
 
