@@ -38,7 +38,8 @@ def from_front(array: Array, limits: Sequence[int], role: str = "indices") -> np
     """
     if array.dtype.kind not in "iu":
         raise RefusedError(f"{role} must be integers, but are {array.dtype}")
-    found, limit = np.asarray(array, np.int64), np.array(limits, np.int64)
+    found = np.asarray(array, np.int64)
+    limit = np.array(limits[0] if len(limits) == 1 else limits, np.int64)
     if ((found < -limit) | (found >= limit)).any():
         raise RefusedError(f"{role} must be in [{-limit}, {limit - 1}], but are from {found.min()} to {found.max()}")
     return np.where(found < 0, found + limit, found)
