@@ -10,7 +10,8 @@ from arenite.ir.graph import Graph, Node, Value
 from arenite.ir.opdef import OpError, Registry
 from arenite.ir.rewriter import Rewriter
 from arenite.ir.types import TensorType
-from arenite.ops.onnx.dialect import OnnxRegistry
+from arenite.ops.onnx.dialect import OLDEST_OPSET, OnnxRegistry
+from arenite.ops.onnx.names import split_op
 from arenite.passes.legalize.orders import (
     Order,
     as_in_onnx,
@@ -102,6 +103,7 @@ def legalize(
             continue
         try:
             site.enter(node)
+            _refuse_old(node, registry)
             rules[node.op].apply(site, node)
         except (RefusedError, OpError) as error:
             refused.form(node, str(error))
@@ -132,6 +134,19 @@ class _Refused:
         ]
         if problems or self._forms:
             raise ModelError((*problems, *self._forms))
+
+
+def _refuse_old(node: Node, registry: OnnxRegistry) -> None:
+    """Refuse an operator that meant something else before the oldest opset that rules know."""
+    domain, _ = split_op(node.op)
+    if domain or registry.opset("") >= OLDEST_OPSET:
+        return
+    old, new = registry.schema(node.op), OnnxRegistry({"": OLDEST_OPSET}).schema(node.op)
+    if old is None or new is None or old.since_version != new.since_version:
+        raise RefusedError(
+            f"the model must be of opset {OLDEST_OPSET} or newer, but is of {registry.opset('')}, where this operator "
+            "is another; onnx.version_converter makes it newer"
+        )
 
 
 def _named(names: list[str]) -> str:
