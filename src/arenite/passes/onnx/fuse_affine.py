@@ -14,6 +14,8 @@ from arenite.ops.onnx.dialect import OLDEST_OPSET
 from arenite.passes.base import Close, Equivalence, Pass, Work
 from arenite.passes.onnx.expr import Expr
 from arenite.passes.onnx.facts import Facts
+from arenite.passes.onnx.fuse_computed import NOT_FEWER
+from arenite.passes.onnx.fuse_dequantized import COPIES_NODES, ELSEWHERE, Versions
 from arenite.passes.onnx.fuse_layers import (
     CONV,
     LAYER_REASONS,
@@ -22,6 +24,7 @@ from arenite.passes.onnx.fuse_layers import (
     NO_LAYER,
     TRANSPOSED,
     Layer,
+    Limits,
     read_layer,
 )
 from arenite.passes.onnx.fuse_operands import (
@@ -35,9 +38,9 @@ from arenite.passes.onnx.fuse_operands import (
     is_affine,
     read_affine,
 )
-from arenite.passes.onnx.fuse_places import Place, layer_above, layer_below
+from arenite.passes.onnx.fuse_places import SHARED, Place, layer_above, layer_below
 from arenite.passes.onnx.fuse_quantized import FEEDS_QUANTIZATION, leads_to_quantization
-from arenite.passes.onnx.fuse_rebuild import REBUILD_REASONS, Limits, Plan, Versions, carry_out, plan_after, plan_before
+from arenite.passes.onnx.fuse_rebuild import REBUILD_REASONS, Plan, carry_out, plan_after, plan_before
 from arenite.passes.onnx.fuse_windows import OLD_OPSET, read_windows
 
 AFTER = Reason("fused-after", "{subject} became part of '{layer}', whose result it scaled or shifted")
@@ -46,7 +49,11 @@ SEVERAL = Reason("several-readers", "%{value} is read in {count} places, and mus
 IS_OUTPUT = Reason("intermediate-is-output", "%{value} is an output of the graph, and must stay as it is")
 OTHER_GRAPH = Reason("other-graph", "{subject} and '{layer}' are in different graphs, and may run differently often")
 PADDED = Reason("padded", "'{layer}' pads with 0, which {subject} does not shift")
+RAISES_PEAK = Reason("raises-peak", "with {subject} in '{layer}', more memory is taken at the peak")
 OVERLAPS = Reason("overlaps", "a shift before '{layer}' is no constant after it, since at its borders less is summed")
+
+_OF_READERS = frozenset({SHARED, COPIES_NODES, ELSEWHERE, NOT_FEWER})
+"""What may hold no more when somebody else reads other weights."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +65,19 @@ class _FuseIntoLayers(Pass):
         after the layer:   w' = w·s        b' = (b - m)·s + t
         before it:         w' = w·s        b' = b + Σ w·(t - m·s)
 
-    computed in float64 and rounded once. A MatMul of matrices that gets a bias becomes a Gemm.
+    computed in float64 and rounded once. A MatMul of matrices that gets a bias becomes a Gemm. Where weights are
+    dequantized, their scales take the factor after the layer. Where they are computed otherwise and have fewer
+    elements than the result, they are multiplied by it instead of the result.
 
     Attributes:
         tolerance: how far results may be from those before.
         max_copy_nbytes: how many bytes the copies of weights may come to that several layers share.
+        kept: names of nodes that stay, since more memory would be taken without them.
     """
 
     tolerance: float = 1e-4
     max_copy_nbytes: int = 4096
+    kept: frozenset[str] = frozenset()
 
     fused: ClassVar[frozenset[str]]
     reasons: ClassVar[tuple[Reason, ...]] = (
@@ -79,6 +90,7 @@ class _FuseIntoLayers(Pass):
         FEEDS_QUANTIZATION,
         PADDED,
         OVERLAPS,
+        RAISES_PEAK,
         *LAYER_REASONS,
         *AFFINE_REASONS,
         *REBUILD_REASONS,
@@ -117,11 +129,13 @@ class _Fusing:
     """One run over a graph and those nested in it."""
 
     def __init__(self, spec: _FuseIntoLayers, work: Work) -> None:
-        self._fused = spec.fused
+        self._fused, self._kept = spec.fused, spec.kept
         self._limits = Limits(spec.tolerance, spec.max_copy_nbytes)
         self._facts = Facts(work.graph, work.registry)
         self._quantized = leads_to_quantization(work.graph)
         self._versions: Versions = {}
+        self._new: list[Node] = []
+        self._done_count = 0
 
     def run(self, work: Work) -> None:
         left: dict[Node, Mismatch] = {}
@@ -129,12 +143,13 @@ class _Fusing:
         for node in work.graph.nodes:
             for region in node.regions:
                 self.run(work.nested(region))
-            if (
-                node.op in self._fused
-                and is_affine(node)
-                and (mismatch := self._attempt(self._after, node, work)) is not None
-            ):
-                left[node] = mismatch
+            self._try(node, left, work)
+        # What several layers read may have fewer readers now.
+        done = 0
+        while done != self._done_count:
+            done = self._done_count
+            for node in [node for node, mismatch in left.items() if mismatch.reason in _OF_READERS]:
+                self._try(node, left, work)
         for node, after in reversed(left.items()):
             before = self._attempt(self._before, node, work)
             if before is None:
@@ -142,6 +157,19 @@ class _Fusing:
             mismatch = before if after.reason is NO_LAYER else after
             if mismatch.reason is not NO_LAYER or node.op == NORMALIZATION:
                 work.consider(node).missed(mismatch.reason, **mismatch.arguments)
+
+    def _try(self, node: Node, left: dict[Node, Mismatch], work: Work) -> None:
+        """Fuse a node into the layer before it, and what is new then likewise; note what is left, and why."""
+        self._new = [node]
+        while self._new:
+            each = self._new.pop()
+            if each.op not in self._fused or not is_affine(each):
+                continue
+            mismatch = self._attempt(self._after, each, work)
+            if mismatch is not None:
+                left[each] = mismatch
+            else:
+                left.pop(each, None)
 
     def _attempt(self, attempt: Callable[[Node, Work], Mismatch | None], node: Node, work: Work) -> Mismatch | None:
         """Fuse a node by a method, or say why not."""
@@ -171,11 +199,10 @@ class _Fusing:
         affine = read_affine(node, channels, work.registry)
         if isinstance(affine, Mismatch):
             return affine
-        plan = plan_after(layer, place.holder, affine, self._limits)
+        plan = plan_after(layer, place.holder, affine, self._limits, self._facts)
         if isinstance(plan, Mismatch):
             return plan
-        self._done(node, plan, place, AFTER, work)
-        return None
+        return self._done(node, plan, place, AFTER, work)
 
     # Before a layer
 
@@ -196,11 +223,10 @@ class _Fusing:
             return affine
         if (refused := self._border(layer, affine)) is not None:
             return refused
-        plan = plan_before(layer, place.holder, affine, self._limits)
+        plan = plan_before(layer, place.holder, affine, self._limits, self._facts)
         if isinstance(plan, Mismatch):
             return plan
-        self._done(node, plan, place, BEFORE, work)
-        return None
+        return self._done(node, plan, place, BEFORE, work)
 
     def _nowhere(self, data: Value) -> Channels:
         """Where elements were moved there are no channels: only what is the same for all can pass."""
@@ -238,9 +264,14 @@ class _Fusing:
             return Mismatch(FEEDS_QUANTIZATION, {"layer": node.name})
         return read_layer(node, self._facts)
 
-    def _done(self, node: Node, plan: Plan, place: Place, reason: Reason, work: Work) -> None:
+    def _done(self, node: Node, plan: Plan, place: Place, reason: Reason, work: Work) -> Mismatch | None:
+        if node.name in self._kept:
+            return Mismatch(RAISES_PEAK, {"layer": plan.layer.node.name})
         candidate = work.consider(node)
-        layer = carry_out(plan, self._versions, work)
+        self._done_count += 1
+        done = carry_out(plan, self._versions, work)
+        layer = done.layer
+        self._new.extend([] if done.scaled is None else [done.scaled])
         if reason is AFTER:
             # A product that became a Gemm gives another value now.
             is_beside = place.holder is None and not place.is_moved
@@ -253,6 +284,7 @@ class _Fusing:
         work.rewriter.add_origin(layer, node.origin)
         work.rewriter.erase(node)
         candidate.passed(reason, layer=layer.name)
+        return None
 
 
 def _is_whole(place: Place) -> Mismatch | None:

@@ -30,6 +30,14 @@ _BLOCK_NELEM = 1 << 20
 
 
 @dataclass(frozen=True)
+class Limits:
+    """As the pass's attributes."""
+
+    tolerance: float
+    max_copy_nbytes: int
+
+
+@dataclass(frozen=True)
 class Layer:
     """A node that multiplies data (operand 0) with weights (operand 1) and adds a bias (operand 2).
 
@@ -88,6 +96,8 @@ class Layer:
         if self.op == CONV:
             return self._tailed(scale)
         if self.op == TRANSPOSED:
+            if self.group == 1:
+                return self._tailed(scale[None, :])
             per_group = scale.reshape(self.group, 1, -1)
             return self._tailed(np.repeat(per_group, self.dims[0] // self.group, axis=1).reshape(self.dims[:2]))
         return scale[:, None] if self.transposed else scale[None, :]
@@ -117,7 +127,9 @@ class Layer:
         return np.asarray(alpha * (weights @ given if self.transposed else given @ weights))
 
     def sees(self, channel: int) -> bool:
-        """Whether a channel of the result depends on the data at all."""
+        """Whether a channel of the result depends on the data at all, or may."""
+        if not self.weight.is_constant:
+            return True
         chosen = np.zeros(self.n_out)
         chosen[channel] = 1
         rows = np.broadcast_to(self.out_factor(chosen), self.dims) != 0

@@ -143,10 +143,10 @@ def _binary(node: Node, channels: Channels) -> Affine | Mismatch:
     return _finite(affine, value.name) or affine
 
 
-def per_channel(value: Value, channels: Channels) -> Reals | Mismatch:
-    """A constant operand of a broadcasting node as one number per channel, or one for all."""
-    assert value.constant is not None
-    array: Array = value.constant
+def per_channel(value: Value, channels: Channels, known: Array | None = None) -> Reals | Mismatch:
+    """A constant operand of a broadcasting node, or one that is `known`, as one number per channel, or one for all."""
+    array = value.constant if known is None else known
+    assert array is not None
     shown = {"value": value.name, "shape": list(array.shape)}
     if array.ndim > channels.min_rank:
         return Mismatch(BROADCASTS, shown)

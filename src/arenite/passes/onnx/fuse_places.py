@@ -2,10 +2,15 @@
 
 from dataclasses import dataclass
 
+from arenite._base.remarks import Reason
 from arenite.ir.graph import Node, Use, Value
 from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.passes.onnx.fuse_layers import MATMUL, Layer, is_layer
 from arenite.passes.onnx.fuse_operands import data_operands, is_affine
+
+SHARED = Reason(
+    "shared-weights", "'{layer}' shares the weights %{value}; copies would take {nbytes} bytes more, {limit} at most"
+)
 
 _VIEWS = frozenset(f"onnx.{op}" for op in ("Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity"))
 _FARTHEST = 8

@@ -1,6 +1,7 @@
 """New weights and biases for layers, and how they get there."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,25 +11,36 @@ from arenite.ir.graph import Array, Node, Value
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.passes.base import NARROW_ROUNDINGS, Work
+from arenite.passes.onnx.facts import Facts
+from arenite.passes.onnx.fuse_computed import COMPUTED_REASONS, Product, carry_out_product, plan_product
+from arenite.passes.onnx.fuse_dequantized import (
+    DEQUANTIZED_REASONS,
+    Steps,
+    Versions,
+    carry_out_steps,
+    chain_of,
+    dequantized,
+    plan_steps,
+    put,
+)
 from arenite.passes.onnx.fuse_layers import (
     GEMM,
     MATMUL,
     Layer,
+    Limits,
     Reals,
+    reals,
     rounded,
     scaled,
 )
 from arenite.passes.onnx.fuse_operands import Affine, Channels, per_channel
-from arenite.passes.onnx.fuse_places import n_versions
+from arenite.passes.onnx.fuse_places import SHARED, n_versions
 
 COMPUTED_WEIGHTS = Reason(
     "computed-weights", "the weights %{value} of '{layer}' are computed, and cannot be scaled now"
 )
 COMPUTED_BIAS = Reason("computed-bias", "the bias %{value} of '{layer}' is computed, and cannot be changed now")
 BIAS_SHAPE = Reason("bias-shape", "the bias %{value} of '{layer}' is not one number per channel")
-SHARED = Reason(
-    "shared-weights", "'{layer}' shares the weights %{value}; copies would take {nbytes} bytes more, {limit} at most"
-)
 NO_BIAS = Reason("no-bias", "'{layer}' is no product of two matrices, and takes no bias")
 CHANNELS_UNKNOWN = Reason("channels-unknown", "it is not known how many channels '{layer}' gives")
 NOT_STABLE = Reason("not-stable", "element {element} of the {what} of '{layer}' would be {number} in {dtype}")
@@ -49,20 +61,17 @@ REBUILD_REASONS = (
     NOT_STABLE,
     UNDERFLOW,
     AMPLIFIES,
+    *(reason for reason in DEQUANTIZED_REASONS if reason is not SHARED),
+    *COMPUTED_REASONS,
 )
 
 
-@dataclass(frozen=True)
-class Limits:
-    """As the pass's attributes."""
-
-    tolerance: float
-    max_copy_nbytes: int
+Weights = Array | Steps | Product
 
 
 @dataclass(frozen=True)
 class Plan:
-    """New weights and a new bias of a layer; None for what stays as it is.
+    """New weights, or what they come from, and a new bias of a layer; None for what stays as it is.
 
     Attributes:
         holder: the Add that gives a MatMul its bias; None when the layer takes it.
@@ -70,17 +79,17 @@ class Plan:
 
     layer: Layer
     holder: Node | None
-    weights: Array | None
+    weights: Weights | None
     bias: Array | None
 
 
-def plan_after(layer: Layer, holder: Node | None, affine: Affine, limits: Limits) -> Plan | Mismatch:
+def plan_after(layer: Layer, holder: Node | None, affine: Affine, limits: Limits, facts: Facts) -> Plan | Mismatch:
     """What a layer becomes when its result need not be scaled and shifted any more."""
-    old = _old_bias(layer, holder)
+    old = _old_bias(layer, holder, facts)
     if isinstance(old, Mismatch):
         return old
     bias = ((0.0 if old is None else old) - affine.center) * affine.scale + affine.shift
-    weights = _new_weights(layer, affine.scale, layer.out_factor(affine.scale), limits)
+    weights = _new_weights(layer, affine.scale, layer.out_factor, limits, facts)
     if isinstance(weights, Mismatch):
         return weights
     if affine.spread is not None:
@@ -91,17 +100,17 @@ def plan_after(layer: Layer, holder: Node | None, affine: Affine, limits: Limits
     return _plan(layer, holder, weights, bias, old)
 
 
-def plan_before(layer: Layer, holder: Node | None, affine: Affine, limits: Limits) -> Plan | Mismatch:
+def plan_before(layer: Layer, holder: Node | None, affine: Affine, limits: Limits, facts: Facts) -> Plan | Mismatch:
     """What a layer becomes when its data need not be scaled and shifted before."""
     shift = np.asarray(affine.shift - affine.center * affine.scale)
     if np.any(shift) and not layer.weight.is_constant:
         return Mismatch(COMPUTED_WEIGHTS, {"value": layer.weight.name, "layer": layer.node.name})
-    weights = _new_weights(layer, affine.scale, layer.in_factor(affine.scale), limits)
+    weights = _new_weights(layer, affine.scale, layer.in_factor, limits, facts)
     if isinstance(weights, Mismatch):
         return weights
     if not np.any(shift):
         return Plan(layer, holder, weights, None)
-    old = _old_bias(layer, holder)
+    old = _old_bias(layer, holder, facts)
     if isinstance(old, Mismatch):
         return old
     amplified = _amplified(layer, shift, 1.0 if affine.spread is None else affine.spread, limits)
@@ -111,7 +120,9 @@ def plan_before(layer: Layer, holder: Node | None, affine: Affine, limits: Limit
     return _plan(layer, holder, weights, bias, old)
 
 
-def _plan(layer: Layer, holder: Node | None, weights: Array | None, bias: Reals, old: Reals | None) -> Plan | Mismatch:
+def _plan(
+    layer: Layer, holder: Node | None, weights: Weights | None, bias: Reals, old: Reals | None
+) -> Plan | Mismatch:
     if np.all(bias == (0.0 if old is None else old)):
         return Plan(layer, holder, weights, None)
     if layer.op == MATMUL and holder is None and not (layer.rank == 2 and len(layer.dims) == 2):
@@ -122,16 +133,17 @@ def _plan(layer: Layer, holder: Node | None, weights: Array | None, bias: Reals,
     return _unstable(new, "bias", layer) or Plan(layer, holder, weights, new)
 
 
-def _old_bias(layer: Layer, holder: Node | None) -> Reals | Mismatch | None:
+def _old_bias(layer: Layer, holder: Node | None, facts: Facts) -> Reals | Mismatch | None:
     """The bias that there is, one number for each channel or one for all."""
     value = _bias_value(layer, holder)
     if value is None:
         return None
     named = {"value": value.name, "layer": layer.node.name}
-    if not value.is_constant:
+    known = reals(value) if value.is_constant else dequantized(value, facts.opset)
+    if known is None:
         return Mismatch(COMPUTED_BIAS, named)
     shape = layer.rank if layer.op in (GEMM, MATMUL) else 1
-    found = per_channel(value, Channels(layer.n_out, -1, shape or layer.min_rank, None, None, is_sure=True))
+    found = per_channel(value, Channels(layer.n_out, -1, shape or layer.min_rank, None, None, is_sure=True), known)
     if isinstance(found, Mismatch):
         return Mismatch(BIAS_SHAPE, named)
     return found * (layer.attrs.number("beta", 1.0) if layer.op == GEMM else 1.0)
@@ -143,13 +155,23 @@ def _bias_value(layer: Layer, holder: Node | None) -> Value | None:
     return next(value for value in holder.present_operands if value.is_constant)
 
 
-def _new_weights(layer: Layer, scale: Reals, factor: Reals, limits: Limits) -> Array | Mismatch | None:
+def _new_weights(
+    layer: Layer, scale: Reals, factor_of: Callable[[Reals], Reals], limits: Limits, facts: Facts
+) -> Weights | Mismatch | None:
     if np.all(scale == 1):
         return None
     value = layer.weight
     named = {"value": value.name, "layer": layer.node.name}
     if not value.is_constant:
-        return Mismatch(COMPUTED_WEIGHTS, named)
+        # Runtimes know a layer of integers by scales that differ along the channels of its result alone.
+        if factor_of == layer.in_factor and scale.ndim:
+            return Mismatch(COMPUTED_WEIGHTS, named)
+        if chain_of(value):
+            return plan_steps(layer, factor_of(scale), limits, facts.opset)
+        if factor_of == layer.in_factor:
+            return Mismatch(COMPUTED_WEIGHTS, named)
+        return plan_product(layer, factor_of(scale), facts)
+    factor = factor_of(scale)
     copies = value.type.nbytes * (n_versions(layer) - 1)
     if copies > limits.max_copy_nbytes:
         return Mismatch(SHARED, {**named, "nbytes": copies, "limit": limits.max_copy_nbytes})
@@ -189,26 +211,51 @@ def _amplifies(layer: Layer, channel: int, moved: Reals) -> Mismatch:
     return Mismatch(AMPLIFIES, {"channel": channel, "moved": shown, "layer": layer.node.name})
 
 
-Versions = dict[tuple[Value, bytes], Value]
-"""Weights that came from others, by what they came from and their bytes."""
+@dataclass(frozen=True)
+class Done:
+    """What carrying out a plan has made.
+
+    Attributes:
+        layer: the node that is the layer now.
+        scaled: a node that is new, by which weights that are computed are scaled; None when there is none.
+    """
+
+    layer: Node
+    scaled: Node | None
 
 
-def carry_out(plan: Plan, versions: Versions, work: Work) -> Node:
-    """Give a layer its new weights and bias; the node that is the layer now."""
-    layer, rewriter = plan.layer, work.rewriter
+def carry_out(plan: Plan, versions: Versions, work: Work) -> Done:
+    """Give a layer its new weights and bias."""
+    scaled = _carry_out_weights(plan, versions, work)
+    return Done(_carry_out_bias(plan, work), scaled)
+
+
+def _carry_out_weights(plan: Plan, versions: Versions, work: Work) -> Node | None:
+    layer, weights = plan.layer, plan.weights
     node, old = layer.node, layer.weight
-    if plan.weights is not None:
-        key = old, hashlib.sha256(np.ascontiguousarray(plan.weights).view(np.uint8).data).digest()
+    if isinstance(weights, Product):
+        return carry_out_product(weights, layer, work)
+    if isinstance(weights, Steps):
+        carry_out_steps(weights, node, versions, work)
+    elif weights is not None:
+        key = old, hashlib.sha256(np.ascontiguousarray(weights).view(np.uint8).data).digest()
         if key in versions:
-            rewriter.set_operand(node, 1, versions[key])
+            work.rewriter.set_operand(node, 1, versions[key])
         else:
-            _put(node, 1, old.name, plan.weights, work)
+            put(node, 1, old.name, weights, work)
             versions[key] = node.operand(1)
+    return None
+
+
+def _carry_out_bias(plan: Plan, work: Work) -> Node:
+    """The node that is the layer now."""
+    layer, rewriter = plan.layer, work.rewriter
+    node = layer.node
     if plan.bias is None:
         return node
     if plan.holder is not None:
         index = next(i for i, value in enumerate(plan.holder.present_operands) if value.is_constant)
-        _put(plan.holder, index, layer.weight.name, plan.bias, work)
+        put(plan.holder, index, layer.weight.name, plan.bias, work)
         return node
     if layer.op == MATMUL:
         bias = rewriter.constant(f"{layer.weight.name}_bias", plan.bias)
@@ -218,16 +265,7 @@ def carry_out(plan: Plan, versions: Versions, work: Work) -> Node:
         )
         rewriter.replace(node, gemm.results, take_names=True)
         return gemm
-    _put(node, 2, f"{layer.weight.name}_bias", plan.bias, work)
+    put(node, 2, f"{layer.weight.name}_bias", plan.bias, work)
     # The new bias is multiplied by it already, if a Gemm has one.
     rewriter.set_attrs(node, layer.attrs.without("beta"))
     return node
-
-
-def _put(node: Node, index: int, name: str, array: Array, work: Work) -> None:
-    """Let a node read a new constant, under the name of the one before if nobody reads that any more."""
-    old = node.optional_operand(index)
-    new = work.rewriter.constant(name if old is None else old.name, array)
-    work.rewriter.set_operand(node, index, new)
-    if old is not None and not old.is_read:
-        work.rewriter.swap_names(old, new)
