@@ -250,6 +250,31 @@ def test_compare_finds_where_a_model_and_a_file_part(path: Path, tmp_path: Path)
     assert json.loads(given.stdout)["inputs"] == 2
 
 
+def test_inspect_tells_layouts(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.tflite"
+    assert convert(path, "-o", out, *SHAPE, "--check", 0).returncode == 0
+    told = call("inspect", out).stdout
+    assert "image: float32[1, 12, 10, 3], NHWC\n" in told
+    assert "y: float32[1, 5]\n" in told
+    content = json.loads(call("inspect", out, "--json").stdout)
+    assert [port["order"] for port in content["outputs"]] == [[0, 1], [0, 2, 3, 1]]
+    assert json.loads(call("inspect", path, "--json").stdout)["inputs"][0]["order"] is None
+
+
+def test_damaged_layouts_are_refused_where_they_matter(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.tflite"
+    assert convert(path, "-o", out, *SHAPE, "--check", 0).returncode == 0
+    out.write_bytes(out.read_bytes().replace(b'"order":[0,2,3,1]', b'"order":[0,2,3,3]'))
+    done = call("compare", path, out)
+    assert done.returncode == 1
+    assert "'arenite.layouts'" in done.stderr
+    assert "'image' among the inputs" in done.stderr
+    told = call("inspect", out)
+    assert told.returncode == 0
+    assert "'arenite.layouts'" in told.stdout
+    assert call("compare", out, out).returncode == 0
+
+
 def test_help_comes_without_what_converting_needs() -> None:
     code = (
         "import sys; from arenite.cli.main import main\n"

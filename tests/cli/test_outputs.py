@@ -38,7 +38,13 @@ def folder(tmp_path: Path) -> Path:
     np.save(tmp_path / "rate.npy", np.ones(1, np.float32))
     (tmp_path / "p.csv").write_text("id,lower,upper,size\na,0,2,10\n")
     (tmp_path / "out.json").write_text("{}")
-    for name, target in (("link.tflite", "m.tflite"), ("m.json", "m.onnx"), ("m.html", "m.onnx"), ("m.npz", "m.onnx")):
+    for name, target in (
+        ("link.tflite", "m.tflite"),
+        ("onnx.tflite", "m.onnx"),
+        ("m.json", "m.onnx"),
+        ("m.html", "m.onnx"),
+        ("m.npz", "m.onnx"),
+    ):
         (tmp_path / name).symlink_to(target)
     os.link(tmp_path / "m.tflite", tmp_path / "hard.tflite")
     return tmp_path
@@ -62,6 +68,8 @@ COMMANDS = [
     ("optimize m.onnx -o {}", "{folder}/../{folder.name}/m.onnx"),
     ("optimize m.onnx -o out.onnx --explain {}", "m.json"),
     ("optimize m.onnx -o out.onnx --diff {}", "m.html"),
+    ("convert m.onnx -o {}", "onnx.tflite"),
+    ("convert m.onnx -o out.tflite --explain {}", "m.json"),
     ("run m.tflite --inputs in.npz --outputs {}", "in.npz"),
     ("run m.onnx --inputs x.npz --outputs {}", "m.npz"),
     ("run m.onnx --inputs x.npz --pin rate=rate.npy --outputs {}", "rate.npy"),

@@ -100,6 +100,17 @@ def test_outputs_pins_and_defaults(path: Path) -> None:
     assert "a .tflite file has no default values: callers must give scale" in given.notes
 
 
+@pytest.mark.parametrize(("node", "tolerance"), [("r1 = Clip (q0)", 1e-2), ("r1 = Clip (c1)", 1e-4)])
+def test_who_rounds_may_round_otherwise(path: Path, node: str, tolerance: float) -> None:
+    rounded = "q = QuantizeLinear (c1, step, zero)\n q0 = DequantizeLinear (q, step, zero)"
+    text = NET.replace("r1 = Clip (c1, low, high)", f"{rounded if 'q0' in node else ''} {node}")
+    model = net(text)
+    for name, array in (("step", np.float32(0.1)), ("zero", np.int8(3))):
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(array), name))
+    onnx.save(model, path)
+    assert arenite.convert(arenite.load(path), input_shapes=SHAPES).checked.tolerance == tolerance
+
+
 def test_progress_is_told(path: Path, tmp_path: Path) -> None:
     told: list[str] = []
     convert_file(path, tmp_path / "out.tflite", STATIC, step=told.append)

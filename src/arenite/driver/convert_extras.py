@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from arenite._base.text import short_name
 from arenite.driver.convert_result import Extra
 from arenite.ir.graph import Graph, Node, Value
 
@@ -39,7 +40,7 @@ class Extras:
     def _why_padded(self, node: Node) -> str:
         own = [name for name in self._known(node) if self._operators[name] == "Pad"]
         if own:
-            return f"the model's own '{own[0]}' (Pad)"
+            return f"the model's own '{short_name(own[0])}' (Pad)"
         return f"since {self._readers(node)} pads {self._source(node.operand(0))} as no operator of a .tflite does"
 
     def _readers(self, node: Node) -> str:
@@ -53,19 +54,21 @@ class Extras:
                 # What reads is the first of the nodes that became one.
                 yield self._called(use.node, 0)
             if value in self._graph.outputs:
-                yield f"output '{value.name}'"
+                yield f"output '{short_name(value.name)}'"
 
     def _source(self, value: Value) -> str:
         while value.producer is not None and value.producer.op == "transpose":
             value = value.producer.operand(0)
         if value in self._graph.inputs:
-            return f"input '{value.name}'"
+            return f"input '{short_name(value.name)}'"
         return "a constant" if value.producer is None else f"what {self._called(value.producer, -1)} computes"
 
     def _called(self, node: Node, which: int) -> str:
         """A node of the core graph by one of those of the onnx model that it stands for, in the model's order."""
         known = self._known(node)
-        return f"'{known[which]}' ({self._operators[known[which]]})" if known else f"'{node.name}' ({node.op})"
+        if not known:
+            return f"'{short_name(node.name)}' ({node.op})"
+        return f"'{short_name(known[which])}' ({self._operators[known[which]]})"
 
     def _known(self, node: Node) -> list[str]:
         return sorted((name for name in node.origin if name in self._places), key=self._places.__getitem__)

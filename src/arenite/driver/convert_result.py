@@ -9,6 +9,7 @@ from typing import Literal
 
 from arenite._base.files import written_whole
 from arenite._base.remarks import Remark
+from arenite._base.text import short_name
 from arenite.driver.optimize_result import Comparison, Costs, OptimizeOptions, costs_table, passes_json
 from arenite.formats.tflite.layouts import Layout
 from arenite.ir.model import Model
@@ -73,7 +74,7 @@ class Extra:
     Attributes:
         name: of the node.
         dims: of its result.
-        reason: who needs it.
+        reason: who needs it; names are short ones.
     """
 
     name: str
@@ -84,7 +85,7 @@ class Extra:
         return {"name": self.name, "dims": list(self.dims), "reason": self.reason}
 
     def __str__(self) -> str:
-        return f"{self.name}  {list(self.dims)}, {self.reason}"
+        return f"{short_name(self.name)}  {list(self.dims)}, {self.reason}"
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from pathlib import Path
 from textwrap import wrap
 
 from arenite._base.dtypes import DType
-from arenite._base.errors import AreniteError
+from arenite._base.errors import AreniteError, ModelError
 from arenite._base.text import counted
 from arenite.driver.build import build
 from arenite.driver.checks import compile_problems, hybrid_nodes
 from arenite.driver.load import load_model, registry_for
 from arenite.driver.options import CompileOptions
+from arenite.formats.tflite.layouts import Layout, Layouts, read_layouts
 from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, OpError, Registry
@@ -37,6 +38,7 @@ class Inspection:
         notes: what importing has settled, such as dynamic dimensions.
         problems: why it cannot be compiled; empty when it can.
         weights_nbytes: of constants with at least one element.
+        layouts: in which order dimensions lie, of a file that was made from an onnx model; else None.
     """
 
     model: Model
@@ -48,6 +50,7 @@ class Inspection:
     dynamic: tuple[str, ...]
     notes: tuple[str, ...]
     problems: tuple[str, ...]
+    layouts: Layouts | None = None
 
     def to_json(self) -> dict[str, object]:
         graph = self.model.graph
@@ -55,8 +58,8 @@ class Inspection:
             "name": self.model.name,
             "format": self.model.format,
             "sha256": self.model.sha256,
-            "inputs": [{"name": v.name, "type": str(v.type)} for v in graph.inputs],
-            "outputs": [{"name": v.name, "type": str(v.type)} for v in graph.outputs],
+            "inputs": _ports_json(graph.inputs, self.layouts.inputs if self.layouts else ()),
+            "outputs": _ports_json(graph.outputs, self.layouts.outputs if self.layouts else ()),
             "nodes": len(graph),
             "operators": dict(self.histogram),
             "weights_nbytes": self.weights_nbytes,
@@ -71,8 +74,8 @@ class Inspection:
         """A screen that ends with the verdict; after the graph as text IR, if that is asked for."""
         graph = self.model.graph
         rows = [
-            ("inputs", self._ports(graph.inputs)),
-            ("outputs", self._ports(graph.outputs)),
+            ("inputs", self._ports(graph.inputs, self.layouts.inputs if self.layouts else ())),
+            ("outputs", self._ports(graph.outputs, self.layouts.outputs if self.layouts else ())),
             ("operators", self._operators()),
             ("weights", [f"{self.weights_nbytes:,} bytes"]),
             ("MACs", [self._macs_text()]),
@@ -88,8 +91,11 @@ class Inspection:
             lines += [f"  {title if not row else '':<10} {text}" for row, text in enumerate(texts)]
         return "\n".join(lines)
 
-    def _ports(self, values: Sequence[Value]) -> list[str]:
-        return _few([f"{v.name}: {v.type}{'' if v.type.is_static else ' (dynamic)'}" for v in values]) or ["none"]
+    def _ports(self, values: Sequence[Value], layouts: Sequence[Layout]) -> list[str]:
+        ports = [f"{v.name}: {v.type}{'' if v.type.is_static else ' (dynamic)'}" for v in values]
+        moved = {number: layout.letters for number, layout in enumerate(layouts) if layout.is_moved}
+        told = [f"{port}, {moved[number]}" if number in moved else port for number, port in enumerate(ports)]
+        return _few(told) or ["none"]
 
     def _operators(self) -> list[str]:
         # A number stays on the line of its operator.
@@ -139,6 +145,7 @@ def inspect_model(path: Path) -> Inspection:
     is_onnx = model.format == "onnx"
     unsound = _onnx_problems(graph, registry) if is_onnx else compile_problems(graph, registry)
     constants = dict.fromkeys(value for each in _graphs(graph) for value in each.constants())
+    layouts, doubts = _layouts(model)
     macs, dtypes = _of_onnx(graph, registry) if is_onnx else (_macs(graph, registry), _dtypes(graph))
     return Inspection(
         model=model,
@@ -148,9 +155,26 @@ def inspect_model(path: Path) -> Inspection:
         floats=dtypes.count(DType.FLOAT32),
         typed=len(dtypes) - dtypes.count(DType.OPAQUE),
         dynamic=tuple(f"{value.name}: {value.type}" for value in graph.inputs if not value.type.is_static),
-        notes=tuple(getattr(model.details, "notes", ())),
+        notes=(*getattr(model.details, "notes", ()), *doubts),
         problems=tuple(unsound) or _why_not_compiled(model),
+        layouts=layouts,
     )
+
+
+def _layouts(model: Model) -> tuple[Layouts | None, tuple[str, ...]]:
+    """How dimensions lie, and what is wrong with what the file says of that, which matters to `compare` only."""
+    try:
+        return read_layouts(model), ()
+    except ModelError as error:
+        return None, error.problems
+
+
+def _ports_json(values: Sequence[Value], layouts: Sequence[Layout]) -> list[dict[str, object]]:
+    orders: list[list[int] | None] = [*(list(layout.order) for layout in layouts)] or [None] * len(values)
+    return [
+        {"name": value.name, "type": str(value.type), "order": order}
+        for value, order in zip(values, orders, strict=True)
+    ]
 
 
 def model_macs(model: Model) -> int | None:
