@@ -1,6 +1,6 @@
 """Networks that first transpose their input, so that the value `t` lies in another order than ONNX has it in."""
 
-import random
+import functools
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from onnx import helper
 
 from arenite._base.errors import ModelError
 from passes.legalize.support import agree, legalized, model_of
 
-RANKS = st.integers(1, 5)
+# Each example takes some tens of milliseconds.
+FEW = settings(max_examples=min(settings().max_examples // 2, 80))
 DTYPES = st.sampled_from([np.float32, np.int32, np.int64, np.int8, np.uint8, np.bool_])
 
 
@@ -51,18 +53,17 @@ def after_transpose(
 
 def ops_of(model: onnx.ModelProto, feeds: Any = None, **options: Any) -> list[str]:
     """The ops that a model becomes; asserts that they compute what it does."""
-    with tempfile.TemporaryDirectory() as folder:
-        return agree(model, Path(folder), feeds, **options)
+    return agree(model, Path(_folder().name), feeds, **options)
 
 
 def assert_refused(model: onnx.ModelProto, text: str) -> None:
     """The one problem of a model is this one."""
-    with tempfile.TemporaryDirectory() as folder, pytest.raises(ModelError) as caught:
-        legalized(model, Path(folder))
+    with pytest.raises(ModelError) as caught:
+        legalized(model, Path(_folder().name))
     assert [text] == list(caught.value.problems)
 
 
-def shuffled(items: Sequence[int], seed: int) -> list[int]:
-    found = list(items)
-    random.Random(seed).shuffle(found)
-    return found
+@functools.cache
+def _folder() -> "tempfile.TemporaryDirectory[str]":
+    """One for all: examples are many, and making a folder for each would take longer than what they test."""
+    return tempfile.TemporaryDirectory()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 
-from passes.legalize.moves import DTYPES, after_transpose, assert_refused, ops_of, permuted, shapes
+from passes.legalize.moves import DTYPES, FEW, after_transpose, assert_refused, ops_of, permuted, shapes
 from passes.legalize.support import legalized, model_of
 
 RNG = np.random.default_rng(5)
@@ -162,6 +162,7 @@ def reshapes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return merged(), merged()
 
 
+@FEW
 @given(reshapes(), DTYPES, st.data())
 def test_reshape(before_after: tuple[tuple[int, ...], tuple[int, ...]], dtype: Any, data: Any) -> None:
     before, after = before_after
@@ -178,6 +179,7 @@ def test_reshape(before_after: tuple[tuple[int, ...], tuple[int, ...]], dtype: A
         assert "transpose" not in ops
 
 
+@FEW
 @given(shapes(1, 5), st.sampled_from([7, 9, 11, 13, 17]), st.data())
 def test_flatten(dims: tuple[int, ...], opset: int, data: Any) -> None:
     axis = data.draw(st.integers(-len(dims) if opset >= 11 else 0, len(dims)))
@@ -185,6 +187,7 @@ def test_flatten(dims: tuple[int, ...], opset: int, data: Any) -> None:
     ops_of(after_transpose(nodes, dims, data.draw(permuted(len(dims))), opset=opset))
 
 
+@FEW
 @given(shapes(1, 4), st.sampled_from([7, 11, 13, 17]), st.data())
 def test_squeeze_and_unsqueeze(dims: tuple[int, ...], opset: int, data: Any) -> None:
     least = -(len(dims) + 2) if opset >= 11 else 0
@@ -225,6 +228,7 @@ def test_many_dimensions_are_moved_as_few(tmp_path: Path) -> None:
     assert moved.operand(0).type.dims == (6, 2, 3, 10)
 
 
+@FEW
 @given(shapes(1, 4), st.data())
 def test_what_is_read_in_several_orders_is_transposed_once_for_each(dims: tuple[int, ...], data: Any) -> None:
     perms = [data.draw(permuted(len(dims))) for _ in range(3)]
@@ -238,6 +242,7 @@ def test_what_is_read_in_several_orders_is_transposed_once_for_each(dims: tuple[
     assert ops_of(model).count("transpose") == len(sequences)
 
 
+@FEW
 @given(shapes(2, 5), st.data())
 def test_a_constant_is_stored_in_each_order_that_it_is_read_in(dims: tuple[int, ...], data: Any) -> None:
     perms = [data.draw(permuted(len(dims))) for _ in range(2)]

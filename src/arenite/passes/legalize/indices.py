@@ -41,7 +41,8 @@ def from_front(array: Array, limits: Sequence[int], role: str = "indices") -> np
     found = np.asarray(array, np.int64)
     limit = np.array(limits[0] if len(limits) == 1 else limits, np.int64)
     if ((found < -limit) | (found >= limit)).any():
-        raise RefusedError(f"{role} must be in [{-limit}, {limit - 1}], but are from {found.min()} to {found.max()}")
+        allowed = f"{(-limit).tolist()} to {(limit - 1).tolist()}"
+        raise RefusedError(f"{role} must be from {allowed}, but are from {found.min()} to {found.max()}")
     return np.where(found < 0, found + limit, found)
 
 
