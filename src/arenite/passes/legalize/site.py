@@ -195,21 +195,13 @@ class Site:
         dims = self.dims(self._node.results[0]) if self._node is not None and wish is not None else ()
 
         def price(order: Order) -> tuple[int, bool]:
-            moving = [v for v in computed if not self.lies(v, self._own_part(v, rank, order))]
+            moving = [v for v in computed if not self.lies(v, self.order_among(v, rank, order))]
             nelem = sum([math.prod(self.dims(value)) for value in moving])
             if wish is not None and not moves_nothing(order, wish, dims):
                 nelem += math.prod(dims)
             return nelem, order != own
 
         return min(choices, key=price, default=own)
-
-    def _own_part(self, value: Value, rank: int, order: Order) -> Order:
-        """The order for a value that broadcasts: dimensions that it has not count as if of size 1, in front."""
-        missing = rank - self.rank(value)
-        if missing == 0:
-            return order
-        own = tuple(UNIT if axis < missing else axis - missing for axis in order)
-        return own[next((i for i, axis in enumerate(own) if axis != UNIT), len(own)) :]
 
     def _wish(self, rank: int) -> Order | None:
         """What the result of the node is wished in, if that has `rank` dimensions."""
@@ -332,17 +324,17 @@ class Site:
     def _transposed(self, value: Value, core: Value, move: Moving) -> Value:
         """A value of the core graph after a move; what another value of the ONNX model had moved alike is taken."""
         fewest = with_fewest(move)
-        if (core, fewest) not in self._moves:
-            move = move if len(move.dims) <= MOST_SPREAD else fewest
-            core_before, core = core, self.reshaped(core, move.dims)
-            if core.is_constant:
-                return self.const("transposed", np.asarray(core.constant).transpose(move.perm))
-            name = f"{value.name}/transpose"
-            self.transposes[name] = self._owner()
-            (found,) = self.emit("transpose", [core, self.ints("perm", move.perm)], name=name)
-            self._moves[core_before, fewest] = found
+        if (found := self._moves.get((core, fewest))) is not None:
             return found
-        return self._moves[core, fewest]
+        move = move if len(move.dims) <= MOST_SPREAD else fewest
+        source = self.reshaped(core, move.dims)
+        if source.is_constant:
+            return self.const("transposed", np.asarray(source.constant).transpose(move.perm))
+        name = f"{value.name}/transpose"
+        self.transposes[name] = self._owner()
+        (found,) = self.emit("transpose", [source, self.ints("perm", move.perm)], name=name)
+        self._moves[core, fewest] = found
+        return found
 
     def _stored(self, value: Value, array: Array, order: Order, dims: Sequence[int]) -> Value:
         self.dtype(value)
