@@ -172,13 +172,18 @@ def _layer_normalization(asked: Asked) -> list[Fact]:
 
 
 def _recurrent(asked: Asked) -> list[Fact]:
-    data, weight = asked.operand(0), asked.operand(1)
+    data, weight, again = asked.operand(0), asked.operand(1), asked.operand(2)
     shape, of_weight = shape_of(data), shape_of(weight)
-    if len(shape) != 3 or asked.attrs.integer("layout", 0):
-        raise OpError("another layout")
+    if len(shape) != 3 or len(of_weight) != 3:
+        raise OpError("the input must be a batch of sequences, and its weights have three dimensions")
     hidden = asked.attrs.integer("hidden_size", -1)
-    size: Expr = hidden if hidden > 0 else asked.fresh()
+    size: Expr = hidden
+    if hidden <= 0:
+        size = again.shape[2] if again.shape is not None and len(again.shape) == 3 else asked.fresh()
     directions = of_weight[0]
+    if asked.attrs.integer("layout", 0):
+        last = Fact(data.dtype, (shape[0], directions, size))
+        return [Fact(data.dtype, (shape[0], shape[1], directions, size)), last, last]
     last = Fact(data.dtype, (directions, shape[1], size))
     return [Fact(data.dtype, (shape[0], directions, shape[1], size)), last, last]
 
