@@ -14,7 +14,7 @@ from arenite.passes.onnx.compute import narrowed
 from arenite.passes.onnx.expr import Expr, product, sub
 from arenite.passes.onnx.facts import Facts
 from arenite.passes.onnx.fuse_dequantized import SEVERAL_AXES, put
-from arenite.passes.onnx.fuse_layers import Layer, Reals, reals, rounded
+from arenite.passes.onnx.fuse_layers import MATMUL, Layer, Reals, reals, rounded
 from arenite.passes.onnx.fuse_operands import data_operands, is_affine
 
 NOT_FEWER = Reason(
@@ -25,8 +25,11 @@ NOT_FEWER = Reason(
 FACTOR_RANGE = Reason(
     "factor-range", "the weights of '{layer}' are computed, and could leave the range of {dtype} if scaled by {factor}"
 )
+STACKS = Reason(
+    "stacks", "'{layer}' multiplies stacks of matrices, both computed: runtimes know attention by the factor behind it"
+)
 
-COMPUTED_REASONS = (NOT_FEWER, FACTOR_RANGE)
+COMPUTED_REASONS = (NOT_FEWER, FACTOR_RANGE, STACKS)
 
 MUL = "onnx.Mul"
 
@@ -54,6 +57,8 @@ def plan_product(layer: Layer, factor: Reals, facts: Facts) -> Product | Mismatc
         return Mismatch(FACTOR_RANGE, {"layer": layer.node.name, "dtype": layer.dtype, "factor": bad})
     if (merged := _merged(layer, small)) is not None:
         return merged
+    if layer.op == MATMUL and len(layer.dims) != 2:
+        return Mismatch(STACKS, {"layer": layer.node.name})
     weights, results = (_nelem(facts, value) for value in (layer.weight, layer.node.result))
     if weights is None or results is None or not _is_more(results, weights):
         shown = {"weights": weights or "unknown", "results": results or "unknown"}
