@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from arenite.ir.attrs import Padding
 from arenite.ir.graph import Array, Node, Value
-from arenite.ir.opdef import OpError
 from arenite.ops.transposed import TransposeConvAttrs
 from arenite.ops.windows import window
 from arenite.passes.legalize.framing import bounded, compact, framed
@@ -44,7 +43,7 @@ def _conv_transpose(site: Site, node: Node) -> None:
     spread = _read(site, node, weights.shape[2:])
     core, bias = site.get(data, plane(rank)), bias_of(site, node)
     weights = weights[:, :, None, :] if rank == 3 else weights
-    if group == 1 and spread.dilations == (1, 1):
+    if group == 1 and _is_plain(core, spread):
         core = _scattered(site, core, weights, bias, spread, result.name)
     else:
         core = _gathered(site, core, _per_output(weights, group), bias, spread, result.name)
@@ -96,40 +95,50 @@ def _pair(items: tuple[int, ...], height: int) -> tuple[int, int]:
 
 
 def _scattered(site: Site, core: Value, weights: Array, bias: Value | None, spread: _Spread, name: str) -> Value:
-    """As a transpose_conv, which gives as much of its result as is asked for, from the first element on or as SAME."""
+    """As a transpose_conv, of the whole result or of what SAME leaves; the rest is cut off."""
     batch, channels = core.type.dims[0], weights.shape[1]
-    padding, begins = (Padding.SAME, (0, 0)) if _same_cuts(spread) else (Padding.VALID, spread.begins)
-    if not any(spread.begins):
-        padding = Padding.VALID
-    sizes = [size + begin for size, begin in zip(spread.sizes, begins, strict=True)]
-    if padding is Padding.VALID:
-        # Filters must fit into the result: what is too much is cut off.
-        sizes = [max(size, taps) for size, taps in zip(sizes, spread.kernel, strict=True)]
+    padding, sizes, begins = Padding.SAME, spread.sizes, (0, 0)
+    if not _is_same(core, spread):
+        padding, sizes, begins = Padding.VALID, _whole(core, spread), spread.begins
     operands = [
         site.ints("shape", (batch, *sizes, channels)),
         site.const("weights", compact(weights.transpose(1, 2, 3, 0))),
         core,
-        bias,
+        *(() if bias is None else (bias,)),
     ]
+    cuts = [(-before, before + left - size) for before, left, size in zip(begins, spread.sizes, sizes, strict=True)]
+    made = "" if any(map(any, cuts)) else name
     attrs = TransposeConvAttrs(spread.strides, padding)
-    ends = [size - begin - wanted for size, begin, wanted in zip(sizes, begins, spread.sizes, strict=True)]
-    is_cut = any((*begins, *ends))
-    (core,) = site.emit("transpose_conv", operands, attrs, dtype=core.type.dtype, name="" if is_cut else name)
-    cuts = [(-begin, -end) for begin, end in zip(begins, ends, strict=True)]
+    (core,) = site.emit("transpose_conv", operands, attrs, dtype=core.type.dtype, name=made)
     return framed(site, core, [(0, 0), *cuts, (0, 0)], name=name)
 
 
-def _same_cuts(spread: _Spread) -> bool:
-    """Whether SAME cuts off as much before the result."""
-    try:
-        return all(
-            window(size, taps, stride, 1, Padding.SAME).pad_before == begin
-            for size, taps, stride, begin in zip(
-                spread.sizes, spread.kernel, spread.strides, spread.begins, strict=True
-            )
+def _whole(core: Value, spread: _Spread) -> tuple[int, int]:
+    """The sizes of all that is spread, or more where more is asked for."""
+    height, width = (
+        max((core.type.dims[1 + i] - 1) * spread.strides[i] + spread.kernel[i], spread.begins[i] + spread.sizes[i])
+        for i in range(2)
+    )
+    return height, width
+
+
+def _is_plain(core: Value, spread: _Spread) -> bool:
+    """Whether a transpose_conv says it: no runtime takes a result that a convolution would not turn back."""
+    return spread.dilations == (1, 1) and all(
+        window(whole, taps, stride, 1, Padding.VALID).output == size
+        for whole, taps, stride, size in zip(
+            _whole(core, spread), spread.kernel, spread.strides, core.type.dims[1:3], strict=True
         )
-    except OpError:
-        return False
+    )
+
+
+def _is_same(core: Value, spread: _Spread) -> bool:
+    """Whether SAME leaves of the whole result what is asked for."""
+    for axis in range(2):
+        found = window(spread.sizes[axis], spread.kernel[axis], spread.strides[axis], 1, Padding.SAME)
+        if (found.output, found.pad_before) != (core.type.dims[1 + axis], spread.begins[axis]):
+            return False
+    return True
 
 
 def _per_output(weights: Array, group: int) -> Array:

@@ -63,7 +63,7 @@ def convolved(site: Site, core: Value, weights: Array, bias: Value | None, windo
         op, order = "conv2d", (0, 2, 3, 1)
         attrs = Conv2dAttrs((high, wide), (down, across), padding)
     # LiteRT wants a bias.
-    bias = site.const("bias", np.zeros(weights.shape[0], np.float32)) if bias is None else bias
+    bias = site.const("bias", np.broadcast_to(np.float32(0), weights.shape[0])) if bias is None else bias
     operands = [core, site.const("weights", compact(stored.transpose(order))), bias]
     (core,) = site.emit(op, operands, attrs, name=name)
     return core
