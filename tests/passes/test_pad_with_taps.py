@@ -183,7 +183,7 @@ def test_filters_that_others_read_stay() -> None:
     x, weights = b.input("x", TORCH.graph().inputs[0].type), TORCH.filter(b)
     plain = replace(TORCH, padding=Padding.SAME)
     graph = b.output(TORCH.read(b, x, weights), plain.read(b, x, weights, "other"))
-    assert said(graph) == "missed several-readers"
+    assert said(graph) == "missed shared-weights"
 
 
 def test_filters_that_are_computed_stay() -> None:

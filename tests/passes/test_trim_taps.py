@@ -167,7 +167,7 @@ def test_filters_that_others_read_stay() -> None:
     b = GraphBuilder()
     x, weights = b.input("x", layer.graph().inputs[0].type), layer.filter(b)
     graph = b.output(layer.read(b, x, weights), layer.read(b, x, weights, "other"))
-    assert said(graph) == "missed several-readers"
+    assert said(graph) == "missed shared-weights"
 
 
 @pytest.mark.parametrize("what", ["weights", "shape", "data"])

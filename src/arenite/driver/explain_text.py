@@ -25,6 +25,7 @@ ROUTINE = frozenset(
         ("canonicalize", "several-values"),
         ("join-slices", "not-pieces"),
         ("join-slices", "not-joined"),
+        ("trim-taps", "no-zero-taps"),
         ("fold-channels", "all-used"),
         ("fold-channels", "follows-input"),
     }

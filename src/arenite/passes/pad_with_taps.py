@@ -10,7 +10,7 @@ from arenite._base.remarks import Reason
 from arenite.ir.attrs import Padding
 from arenite.ir.graph import Node
 from arenite.ir.opdef import OpCall
-from arenite.ir.pattern import INTERMEDIATE_IS_OUTPUT, SEVERAL_READERS, Mismatch
+from arenite.ir.pattern import INTERMEDIATE_IS_OUTPUT, Mismatch
 from arenite.ops.conv import conv_windows
 from arenite.ops.windows import Window, spelled, window
 from arenite.passes.base import Close, Equivalence, Pass, Work
@@ -30,7 +30,7 @@ from arenite.passes.fuse_pads import (
     margins_of,
     windows_over,
 )
-from arenite.passes.trim_taps import Cut, macs_of, size_of, zeros_of
+from arenite.passes.trim_taps import SHARED, Cut, macs_of, size_of, zeros_of
 
 ENLARGED = Reason(
     "enlarged",
@@ -89,7 +89,7 @@ class PadWithTaps(Pass):
         OUTPUTS_DIFFER,
         TOO_MANY,
         FILTER_COMPUTED,
-        SEVERAL_READERS,
+        SHARED,
     )
 
     @property
@@ -163,7 +163,7 @@ def _plan(reader: Node, windows: tuple[Window, Window]) -> _Plan | Mismatch:
     if weights.constant is None:
         return Mismatch(FILTER_COMPUTED, {"reader": reader.name})
     if len(weights.uses) != 1:
-        return Mismatch(SEVERAL_READERS, {"value": weights.name, "count": len(weights.uses)})
+        return Mismatch(SHARED, {"value": weights.name, "count": len(weights.uses)})
     return _Plan(Padding.SAME, (zeros[0], zeros[1]))
 
 

@@ -1,5 +1,6 @@
 """The passes there are, and the order in which they run by default."""
 
+from arenite.passes.absorb_transposes import AbsorbTransposes
 from arenite.passes.base import Pass
 from arenite.passes.canonicalize import Canonicalize
 from arenite.passes.compose_unary import ComposeUnary
@@ -33,14 +34,16 @@ def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes) -> tuple[Pass, ...
     """What runs unless asked otherwise, before lowering.
 
     Folding exposes dead nodes; removing them first leaves values with fewer readers, so that more fuses, and saves
-    looking at what nobody reads. Dilations fuse early: they leave views for others to merge, and a convolution beside
-    what blocks kept it from. Activations fuse before pads, since they bound what max pools see. Filters
-    are trimmed once they pad themselves: only what pads more than it needs can begin later.
+    looking at what nobody reads. Weights take in transposes that no other one undoes. Dilations fuse early: they leave
+    views for others to merge, and a convolution beside what blocks kept it from. Activations fuse before pads, since
+    they bound what max pools see. Filters are trimmed once they pad themselves: only what pads more than it needs can
+    begin later.
     """
     return (
         Fold(fold_max_nbytes),
         Straighten(),
         SimplifyTransposes(),
+        AbsorbTransposes(),
         FuseDilations(),
         Canonicalize(),
         JoinSlices(),

@@ -11,7 +11,7 @@ from arenite._base.dtypes import DType
 from arenite._base.remarks import Reason
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import OpCall
-from arenite.ir.pattern import SEVERAL_READERS, Mismatch
+from arenite.ir.pattern import Mismatch
 from arenite.ops.conv import conv_attrs, conv_windows
 from arenite.ops.windows import Window, spelled, window
 from arenite.passes.base import Close, Equivalence, Pass, Work
@@ -22,6 +22,9 @@ TRIMMED = Reason(
     "multiply-accumulates less",
 )
 FILTER_COMPUTED = Reason("filter-computed", "the filter of {subject} is computed, or shapes are not known")
+SHARED = Reason(
+    "shared-weights", "%{value} is read in {count} places, and another copy of it would make the model larger"
+)
 NO_ZEROS = Reason("no-zero-taps", "no row or column at the border of the filter of {subject} is all zero")
 NO_MARGIN = Reason(
     "no-margin",
@@ -62,7 +65,7 @@ class TrimTaps(Pass):
         TRIMMED,
         FILTER_COMPUTED,
         NO_ZEROS,
-        SEVERAL_READERS,
+        SHARED,
         NO_MARGIN,
         FASTER_WHOLE,
     )
@@ -107,7 +110,7 @@ def _cuts(node: Node) -> tuple[Cut, Cut] | Mismatch:
     if not any(map(any, zeros)):
         return Mismatch(NO_ZEROS)
     if len(weights.uses) != 1:
-        return Mismatch(SEVERAL_READERS, {"value": weights.name, "count": len(weights.uses)})
+        return Mismatch(SHARED, {"value": weights.name, "count": len(weights.uses)})
     windows = conv_windows(OpCall.of(node))
     most = _possible(windows[0], zeros[0]), _possible(windows[1], zeros[1])
     if not any(map(any, most)):

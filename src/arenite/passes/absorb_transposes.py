@@ -1,0 +1,302 @@
+"""Transposes before matrix products and reductions: columns of weights and axes take their order."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from arenite._base.remarks import Reason
+from arenite.ir.graph import Node, Value
+from arenite.ir.opdef import OpCall, OpError, Trait
+from arenite.ir.pattern import INTERMEDIATE_IS_OUTPUT, Mismatch
+from arenite.ir.types import TensorType
+from arenite.ops.dense import dense_attrs
+from arenite.ops.movement import ReshapeAttrs
+from arenite.ops.reduce import ReduceAttrs, reduce_axes
+from arenite.passes.base import Close, Equivalence, Pass, Work
+from arenite.passes.fuse_pads import UNREAD
+from arenite.passes.transposes import COMPUTED, order_of
+from arenite.passes.trim_taps import SHARED
+
+ABSORBED = Reason("absorbed", "{into} read what {subject} transposed: weights and axes have its order now")
+OTHER_READER = Reason(
+    "other-reader", "%{value} reaches '{reader}' ({op}), which has neither weights nor axes to permute"
+)
+KEEPS_DIMS = Reason("keeps-dims", "'{reader}' keeps the leading dimensions of %{value}, which {subject} moves")
+WEIGHTS_COMPUTED = Reason("weights-computed", "the weights of '{reader}' are computed")
+PER_CHANNEL = Reason("per-channel", "the weights of '{reader}' are quantized per column")
+MIXES_ROWS = Reason(
+    "mixes-rows", "{subject} moves elements from one row of '{reader}' to another, not within rows alone"
+)
+AXES_COMPUTED = Reason("axes-computed", "the axes of '{reader}' are computed")
+REORDERS = Reason("reorders", "what '{reader}' leaves of %{value} has another order without {subject}")
+
+_REDUCTIONS = frozenset({"mean", "sum", "reduce_max", "reduce_min"})
+
+Indices = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class AbsorbTransposes(Pass):
+    """Removes transposes that reach fully connected layers and reductions alone. Candidates are the transposes.
+
+    Between may lie reshapes, and elementwise ops of one operand; before reductions the latter alone. Bit-exact for
+    integers; floats are added in another order.
+
+    Attributes:
+        tolerance: of the last bits of floats; less than one step of any quantized output.
+    """
+
+    tolerance: float = 1e-5
+
+    name: ClassVar[str] = "absorb-transposes"
+    summary: ClassVar[str] = "Permutes weights and axes in place of what they work on."
+    reasons: ClassVar[tuple[Reason, ...]] = (
+        ABSORBED,
+        COMPUTED,
+        UNREAD,
+        INTERMEDIATE_IS_OUTPUT,
+        OTHER_READER,
+        KEEPS_DIMS,
+        WEIGHTS_COMPUTED,
+        PER_CHANNEL,
+        MIXES_ROWS,
+        SHARED,
+        AXES_COMPUTED,
+        REORDERS,
+    )
+
+    @property
+    def equivalence(self) -> Equivalence:
+        return Close(self.tolerance)
+
+    def apply(self, work: Work) -> None:
+        for node in work.graph.nodes:
+            if node.op != "transpose":
+                continue
+            candidate, order = work.consider(node), order_of(node)
+            found = Mismatch(COMPUTED) if order is None else _reached(node, order, work)
+            if isinstance(found, Mismatch):
+                candidate.missed(found.reason, **found.arguments)
+                continue
+            _Removal(node, found, work).run()
+            into = ", ".join(f"'{each.node.name}'" for each in found if isinstance(each, _Dense | _Reduction))
+            candidate.passed(ABSORBED, into=into)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A node on the way, and what it reads; `whole`: that has the dimensions which the transpose gave it."""
+
+    node: Node
+    source: Value
+    whole: bool
+
+
+@dataclass(frozen=True)
+class _Dense(_Step):
+    """A matrix product: column i of its weights becomes column `columns[i]`."""
+
+    columns: Indices
+
+
+@dataclass(frozen=True)
+class _Reduction(_Step):
+    """A reduction, and the dimensions that it then takes."""
+
+    axes: tuple[int, ...]
+
+
+def _reached(transpose: Node, order: tuple[int, ...], work: Work) -> list[_Step] | Mismatch:
+    """Every node up to those that end the ways from a transpose, each after the one whose result it reads."""
+    steps: list[_Step] = []
+    pending = [(transpose.result, True)]
+    while pending:
+        value, whole = pending.pop()
+        if value.output_of:
+            return Mismatch(INTERMEDIATE_IS_OUTPUT, {"value": value.name})
+        if not value.uses:
+            return Mismatch(UNREAD)
+        for use in value.uses:
+            step = _step(_Step(use.node, value, whole), use.index, transpose, order, work)
+            if isinstance(step, Mismatch):
+                return step
+            steps.append(step)
+            if not isinstance(step, _Dense | _Reduction):
+                pending.append((use.node.result, whole and not _is_view(use.node, work)))
+    return _shared_weights(steps) or steps
+
+
+def _step(at: _Step, index: int, transpose: Node, order: tuple[int, ...], work: Work) -> _Step | Mismatch:
+    """What a reader of a value that is to have another order does with it."""
+    reader, dims = at.node, transpose.operand(0).type.dims
+    if index == 0:
+        if reader.op == "fully_connected":
+            return _dense(at, dims, order)
+        if reader.op in _REDUCTIONS and at.whole:
+            return _reduction(at, dims, order)
+        if _is_view(reader, work) or _is_unary(reader, work):
+            return at
+    return Mismatch(OTHER_READER, {"value": at.source.name, "reader": reader.name, "op": reader.op})
+
+
+def _is_view(node: Node, work: Work) -> bool:
+    definition = work.registry.get(node.op)
+    return definition is not None and definition.has(Trait.VIEW) and _same_numbers(node)
+
+
+def _same_numbers(node: Node) -> bool:
+    before, after = node.operand(0).type, node.result.type
+    return after.is_static and (before.dtype, before.quantization) == (after.dtype, after.quantization)
+
+
+def _is_unary(node: Node, work: Work) -> bool:
+    definition = work.registry.get(node.op)
+    if definition is None or not definition.has(Trait.ELEMENTWISE):
+        return False
+    if len(node.operands) != 1 or len(node.results) != 1:
+        return False
+    before, after = node.operand(0).type, node.result.type
+    return before.shape == after.shape and (after.quantization is None or after.quantization.is_per_tensor)
+
+
+def _dense(at: _Step, dims: tuple[int, ...], order: tuple[int, ...]) -> _Dense | Mismatch:
+    reader, weights = at.node, at.node.operand(1)
+    names = {"reader": reader.name}
+    if at.whole and dense_attrs(OpCall.of(reader)).keep_dims:
+        return Mismatch(KEEPS_DIMS, {**names, "value": at.source.name})
+    if weights.constant is None:
+        return Mismatch(WEIGHTS_COMPUTED, names)
+    if weights.type.quantization is not None and weights.type.quantization.axis == 1:
+        return Mismatch(PER_CHANNEL, names)
+    columns = columns_of(dims, order, weights.type.dims[1])
+    return Mismatch(MIXES_ROWS, names) if columns is None else _Dense(*_fields(at), columns)
+
+
+def _fields(at: _Step) -> tuple[Node, Value, bool]:
+    return at.node, at.source, at.whole
+
+
+def columns_of(dims: Sequence[int], order: Sequence[int], inputs: int) -> Indices | None:
+    """Where in a row of what is transposed the elements of a row of the result come from; None: not from there alone.
+
+    Dimensions of 1, and leading ones that stay in front, move nothing. The others move elements within blocks, of
+    which a row must have a whole number: where it has less than a block, the first of these dimensions takes elements
+    out of it.
+
+    Args:
+        dims: before.
+        order: for each dimension afterwards, which it was before.
+        inputs: elements of a row.
+    """
+    counting = [axis for axis in order if dims[axis] != 1]
+    before = sorted(counting)
+    fixed = next((i for i, (one, other) in enumerate(zip(before, counting, strict=True)) if one != other), len(before))
+    block = math.prod(dims[axis] for axis in before[fixed:])
+    if block == 0 or inputs % block:
+        return None
+    moved = np.arange(block, dtype=np.int64).reshape([dims[axis] for axis in before[fixed:]])
+    within = moved.transpose([before.index(axis) - fixed for axis in counting[fixed:]]).reshape(-1)
+    columns: Indices = (np.arange(0, inputs, block, dtype=np.int64)[:, None] + within).reshape(-1)
+    return columns
+
+
+def _shared_weights(steps: Sequence[_Step]) -> Mismatch | None:
+    """Weights that others read: a copy in another order would come on top."""
+    layers = {step.node for step in steps if isinstance(step, _Dense)}
+    for layer in layers:
+        weights = layer.operand(1)
+        if weights.output_of or not all(use.node in layers and use.index == 1 for use in weights.uses):
+            return Mismatch(SHARED, {"value": weights.name, "count": len(weights.uses) + len(weights.output_of)})
+    return None
+
+
+def _reduction(at: _Step, dims: tuple[int, ...], order: tuple[int, ...]) -> _Reduction | Mismatch:
+    names = {"reader": at.node.name}
+    try:
+        axes = reduce_axes(OpCall.of(at.node))
+    except OpError:
+        return Mismatch(AXES_COMPUTED, names)
+    left = [axis for position, axis in enumerate(order) if position not in axes and dims[axis] != 1]
+    if left != sorted(left):
+        return Mismatch(REORDERS, {**names, "value": at.source.name})
+    return _Reduction(*_fields(at), tuple(sorted(order[axis] for axis in axes)))
+
+
+class _Removal:
+    """Takes a transpose away, with the nodes up to those that make up for it."""
+
+    def __init__(self, transpose: Node, steps: Sequence[_Step], work: Work) -> None:
+        self._transpose = transpose
+        self._steps = steps
+        self._work = work
+        self._dims = transpose.operand(0).type.dims
+        self._instead = {transpose.result: transpose.operand(0)}
+        self._permuted: dict[Value, Value] = {}
+
+    def run(self) -> None:
+        passed = [self._transpose]
+        for step in self._steps:
+            source = self._instead[step.source]
+            if isinstance(step, _Dense):
+                self._multiply(step, source)
+            elif isinstance(step, _Reduction):
+                self._reduce(step, source)
+            else:
+                self._instead[step.node.result] = self._remade(step, source)
+                passed.append(step.node)
+        for node in reversed(passed):
+            self._work.rewriter.erase(node)
+
+    def _remade(self, step: _Step, source: Value) -> Value:
+        """The same node over a value in another order. Names go with what they stood for."""
+        node, type_ = step.node, step.node.result.type
+        if _is_view(node, self._work):
+            return self._reshaped(node, source, type_)
+        if step.whole:
+            type_ = replace(type_, shape=self._dims)
+        made = self._work.rewriter.insert(
+            node, node.op, [source], [type_], node.attrs, name=node.name, origin=node.origin
+        )
+        return made.result
+
+    def _reshaped(self, node: Node, source: Value, type_: TensorType, origin: Sequence[str] | None = None) -> Value:
+        shape = self._work.rewriter.constant(f"{node.name}/shape", np.array(type_.dims, np.int32))
+        names = node.origin if origin is None else origin
+        made = self._work.rewriter.insert(
+            node, "reshape", [source, shape], [type_], ReshapeAttrs(type_.dims), name=node.name, origin=names
+        )
+        return made.result
+
+    def _multiply(self, step: _Dense, source: Value) -> None:
+        rewriter, weights = self._work.rewriter, step.node.operand(1)
+        if weights not in self._permuted:
+            array = np.asarray(weights.constant)
+            if any(array.strides):  # a splat stays one element
+                array = np.ascontiguousarray(array[:, np.argsort(step.columns)])
+            self._permuted[weights] = rewriter.constant(weights.name, array, weights.type)
+        rewriter.set_operand(step.node, 0, source)
+        rewriter.set_operand(step.node, 1, self._permuted[weights])
+        rewriter.add_origin(step.node, self._transpose.origin)
+
+    def _reduce(self, step: _Reduction, source: Value) -> None:
+        rewriter, node, attrs = self._work.rewriter, step.node, step.node.attrs
+        assert isinstance(attrs, ReduceAttrs)
+        axes = rewriter.constant(f"{node.name}/axes", np.array(step.axes, np.int32))
+        dims = tuple(
+            1 if axis in step.axes else dim
+            for axis, dim in enumerate(self._dims)
+            if attrs.keep_dims or axis not in step.axes
+        )
+        rewriter.add_origin(node, self._transpose.origin)
+        if dims == node.result.type.dims:
+            rewriter.set_operand(node, 0, source)
+            rewriter.set_operand(node, 1, axes)
+            return
+        type_ = replace(node.result.type, shape=dims)
+        made = rewriter.insert(node, node.op, [source, axes], [type_], attrs, name=node.name, origin=node.origin)
+        result = self._reshaped(node, made.result, node.result.type, made.origin)
+        rewriter.replace(node, [result], take_names=True)
