@@ -12,7 +12,7 @@ from arenite.passes.legalize.formulas import NARROW, as_wide, say, say_narrowed,
 from arenite.passes.legalize.orders import Order
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
-from arenite.passes.legalize.rules_elementwise import same
+from arenite.passes.legalize.rules_views import same
 from arenite.passes.legalize.site import Site, attributes
 
 Formula = Callable[[Site, Node, Value, Order], None]

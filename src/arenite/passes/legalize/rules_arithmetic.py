@@ -11,7 +11,7 @@ from arenite.passes.legalize.formulas import as_wide, cast, say, say_narrowed, s
 from arenite.passes.legalize.orders import Order
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
-from arenite.passes.legalize.rules_elementwise import same
+from arenite.passes.legalize.rules_views import same
 from arenite.passes.legalize.site import Site, attributes
 
 _MANY = 3

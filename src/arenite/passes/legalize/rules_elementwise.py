@@ -8,15 +8,15 @@ from arenite._base.dtypes import DType
 from arenite.ir.graph import Node
 from arenite.ops.cast import CastAttrs, converted
 from arenite.passes.legalize.formulas import as_wide, cast, say, say_narrowed, say_result
-from arenite.passes.legalize.orders import as_in_onnx
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
+from arenite.passes.legalize.rules_views import same
 from arenite.passes.legalize.site import Site, attributes
 
 Apply = Callable[[Site, Node], None]
 
 
-def unary(op: str) -> Apply:
+def _unary(op: str) -> Apply:
     """An op of the core dialect that takes the same operand."""
 
     def apply(site: Site, node: Node) -> None:
@@ -24,14 +24,6 @@ def unary(op: str) -> Apply:
         site.give(node.results[0], op, [core], order=order)
 
     return apply
-
-
-def same(site: Site, node: Node) -> None:
-    """The result is the first operand, which may be constant."""
-    data, result = node.operand(0), node.results[0]
-    if (array := site.constant(data)) is not None:
-        site.fix(result, array)
-    site.relabel(data, result, as_in_onnx(site.rank(data)))
 
 
 def _compared(op: str) -> Apply:
@@ -152,7 +144,7 @@ _COMPARISONS = {
 _LOGIC = {"And": "logical_and", "Or": "logical_or", "Xor": "not_equal"}
 
 RULES = (
-    *(Rule(operator, unary(op), Flow.THROUGH) for operator, op in _ALIKE.items()),
+    *(Rule(operator, _unary(op), Flow.THROUGH) for operator, op in _ALIKE.items()),
     *(Rule(operator, _compared(op), Flow.THROUGH) for operator, op in _COMPARISONS.items()),
     *(Rule(operator, _logic(op), Flow.THROUGH) for operator, op in _LOGIC.items()),
     Rule("Abs", _magnitude, Flow.THROUGH),

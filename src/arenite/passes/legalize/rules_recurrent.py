@@ -146,7 +146,7 @@ def _recurrent(operator: str) -> Callable[[Site, Node], None]:
             given, state = _run(site, node, kind, core, (index, backwards))
             results.append(_stacked(site, given, 0))
             lasts.append(state)
-        _give(site, node, 0, _stacked(site, results, 1), (2, 0, 1, 3) if swapped else (0, 1, 2, 3))
+        _give(site, node, 0, _stacked(site, results, 1), (1, 2, 0, 3) if swapped else (0, 1, 2, 3))
         for part in range(kind.n_states):
             found = [state[part] for state in lasts]
             stacked = _stacked(site, [each for each in found if each is not None], 0)

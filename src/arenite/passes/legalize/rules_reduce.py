@@ -16,7 +16,7 @@ from arenite.passes.legalize.formulas import say, say_result
 from arenite.passes.legalize.orders import Order, dropped, moved
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
-from arenite.passes.legalize.rules_elementwise import same
+from arenite.passes.legalize.rules_views import same
 from arenite.passes.legalize.site import Site, attributes
 
 _SOFTMAX_RANK = 4

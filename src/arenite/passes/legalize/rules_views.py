@@ -46,7 +46,7 @@ def _transposed_for(wish: Order | None, before: Sequence[int], after: Sequence[i
     return lying, wish
 
 
-def _same(site: Site, node: Node) -> None:
+def same(site: Site, node: Node) -> None:
     """Identity: every form of the operand is one of the result."""
     data = node.operand(0)
     site.relabel(data, node.results[0], as_in_onnx(site.rank(data)))
@@ -58,5 +58,5 @@ RULES = (
     Rule("Flatten", _view, Flow.VIEW),
     Rule("Squeeze", _view, Flow.VIEW),
     Rule("Unsqueeze", _view, Flow.VIEW),
-    Rule("Identity", _same, Flow.THROUGH),
+    Rule("Identity", same, Flow.THROUGH),
 )

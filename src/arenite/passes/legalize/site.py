@@ -53,7 +53,6 @@ class Site:
         self._core = core
         self._forms: dict[Value, dict[Order, Value]] = {}
         self._moves: dict[tuple[Value, Moving], Value] = {}
-        self._fixed: dict[Value, Array] = {}
         self._node: Node | None = None
         self.transposes: dict[str, str] = {}
 
@@ -98,13 +97,19 @@ class Site:
 
     def constant(self, value: Value | None) -> Array | None:
         """Its elements, as ONNX has them; None where it is absent or not constant."""
-        if value is None or value in self._fixed:
-            return None if value is None else self._fixed[value]
-        return np.asarray(value.constant) if value.is_constant else None
+        if value is None or value.is_constant:
+            return None if value is None else np.asarray(value.constant)
+        for order, core in self._forms.get(value, {}).items():
+            if core.constant is not None:
+                flat = without_units(order)
+                laid = np.asarray(core.constant).reshape(moved(self.dims(value), flat))
+                return laid.transpose(np.argsort(flat)) if flat else laid
+        return None
 
     def fix(self, value: Value, array: Array) -> None:
         """Say that a result of the ONNX model is constant."""
-        self._fixed[value] = array
+        order = as_in_onnx(array.ndim)
+        self.put(value, self._stored(value, array, order, array.shape), order)
 
     def required_constant(self, node: Node, index: int, role: str) -> Array:
         """The elements of an operand.
@@ -188,7 +193,8 @@ class Site:
 
         What the result is wished in counts: it would have to be moved, too.
         """
-        computed = sorted((value for value in values if self.orders(value)), key=self.rank, reverse=True)
+        lying = [value for value in values if self.orders(value) and self.constant(value) is None]
+        computed = sorted(lying, key=self.rank, reverse=True)
         own, wish = as_in_onnx(rank), self._wish(rank)
         choices = dict.fromkeys(widened(order, rank - self.rank(v)) for v in computed for order in self.orders(v))
         choices |= {} if wish is None else {wish: None}
