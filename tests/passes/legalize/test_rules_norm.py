@@ -29,7 +29,7 @@ def statistics(channels: int) -> dict[str, Any]:
     epsilon=st.sampled_from([None, 1e-3, 0.5]),
 )
 def test_batch_normalization(dims: list[int], opset: int, epsilon: float | None) -> None:
-    attrs = {} if epsilon is None else {"epsilon": epsilon}
+    attrs: Any = {} if epsilon is None else {"epsilon": epsilon}
     of = node("BatchNormalization", "x s b m v", **attrs)
     assert run(one(of, dims, statistics(dims[1]), opset=opset)) == ["mul", "add"]
 
