@@ -120,6 +120,20 @@ def test_progress_is_told(path: Path, tmp_path: Path) -> None:
     assert told[-1] == "writing the result"
 
 
+@pytest.mark.parametrize(
+    ("factor", "why"),
+    [(1e12, "rounding decides: inputs and weights that differ by 1e-06"), (1e31, "overflow in one order")],
+)
+def test_chaos_is_no_fault_and_is_told(path: Path, factor: float, why: str) -> None:
+    text = NET.replace("map = Add (c2, m)", "sum = Add (c2, m)\n large = Mul (sum, factor)\n map = Sin (large)")
+    model = net(text)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(factor) * np.ones((), np.float32), "factor"))
+    onnx.save(model, path)
+    checked = arenite.convert(arenite.load(path), input_shapes=SHAPES).checked
+    assert checked.inputs < 3
+    assert why in checked.problem
+
+
 # A conversion gone wrong
 
 
@@ -230,6 +244,15 @@ def test_what_has_no_counterpart_is_refused(path: Path) -> None:
     text = NET.replace("r0 = Relu (c0)", "u = RandomNormalLike (c0)\n r0 = Add (c0, u)")
     path.write_bytes(net(text).SerializeToString())
     with pytest.raises(ModelError, match="RandomNormalLike"):
+        arenite.convert(arenite.load(path), input_shapes=SHAPES)
+
+
+def test_a_bias_that_does_not_fit_is_refused(path: Path) -> None:
+    model = net()
+    (bias,) = [tensor for tensor in model.graph.initializer if tensor.name == "b3"]
+    bias.CopyFrom(onnx.numpy_helper.from_array(np.zeros(3, np.float32), "b3"))
+    onnx.save(model, path)
+    with pytest.raises(ModelError, match=r"node 'n_y' \(Gemm\): C must have 5 elements or one, but is \[3\]"):
         arenite.convert(arenite.load(path), input_shapes=SHAPES)
 
 

@@ -43,6 +43,12 @@ ROUNDED_TOLERANCE = 1e-2
 
 _ROUNDING = ("onnx.QuantizeLinear", "onnx.DynamicQuantizeLinear")
 
+_NUDGE = 1e-6
+"""Of each input and weight: when that changes outputs as much as they differ, they differ by rounding."""
+
+_OVERFLOWS = 1e30
+"""Sums of such floats overflow in one order of addition and not in another."""
+
 _BY = "arenite's interpreter"
 
 
@@ -65,6 +71,15 @@ class Converted:
     registry: Registry
     layouts: Layouts
     data: bytes
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """How a converted graph did: on how many inputs it was right, what is wrong, and why that may mean nothing."""
+
+    done: int
+    wrong: str = ""
+    doubt: str = ""
 
 
 class ConvertCheck:
@@ -101,22 +116,22 @@ class ConvertCheck:
             references = references_of(self._original, registry, self._asked, Path(folder))
         if not references.pairs:
             return Comparison(0, self._asked.count, problem=references.problem)
-        done, problem = self._problem(read_back.graph, converted, references)
-        if problem:
-            self._blame(converted, references, problem)
-        short = references.problem or f"{BUDGET_SECONDS:.0f} s were not enough"
+        outcome = self._outcome(read_back.graph, converted, references)
+        if outcome.wrong and not outcome.doubt:
+            self._blame(converted, references, outcome.wrong)
+        short = outcome.doubt or references.problem or f"{BUDGET_SECONDS:.0f} s were not enough"
         return Comparison(
-            inputs=done,
+            inputs=outcome.done,
             asked=self._asked.count,
             engine=f"{references.engine} and {_BY}",
             max_error=self._worst,
             tolerance=self._tolerance,
-            problem=short if done < self._asked.count else "",
+            problem=short if outcome.done < self._asked.count else "",
             skipped=references.skipped(self._original.graph),
         )
 
-    def _problem(self, graph: Graph, converted: Converted, references: References) -> tuple[int, str]:
-        """On how many inputs a core graph was run, and how it differs from the original; empty when it does not."""
+    def _outcome(self, graph: Graph, converted: Converted, references: References) -> "_Outcome":
+        """Run a core graph on what the original was run on."""
         self._worst = 0.0
         deadline = time.monotonic() + BUDGET_SECONDS
         try:
@@ -124,24 +139,29 @@ class ConvertCheck:
             assert isinstance(interpreter, Interpreter)
             for number, (feed, expected) in enumerate(references.pairs):
                 if number and time.monotonic() > deadline:
-                    return number, ""
+                    return _Outcome(number)
                 self._asked.step(f"comparing with the original: input {number + 1}, by {_BY}")
+                taken = into_file(feed, converted.layouts)
                 with np.errstate(all="ignore"):
-                    found = interpreter.run(into_file(feed, converted.layouts))
-                wrong = self._difference(expected, found, converted.layouts)
+                    found = interpreter.run(taken)
+                apart, wrong = self._difference(expected, found, converted.layouts)
                 if wrong:
-                    return number, f"{wrong}, with inputs {shapes_text(feed)}"
+                    doubt = _doubt(interpreter, converted.registry, taken, found, expected, apart)
+                    return _Outcome(number, f"{wrong}, with inputs {shapes_text(feed)}", doubt)
+                self._worst = max(self._worst, apart)
         except (ModelError, DataError) as error:
-            return 0, f"{_BY} does not run the result: {error.problems[0].splitlines()[0]}"
-        return len(references.pairs), ""
+            return _Outcome(0, f"{_BY} does not run the result: {error.problems[0].splitlines()[0]}")
+        return _Outcome(len(references.pairs))
 
-    def _difference(self, expected: Sequence[Array], found: Sequence[Array], layouts: Layouts) -> str:
+    def _difference(self, expected: Sequence[Array], found: Sequence[Array], layouts: Layouts) -> tuple[float, str]:
+        """The largest error of an output; and which is wrong, if one is."""
+        worst = 0.0
         for layout, one, other in zip(layouts.outputs, expected, found, strict=True):
             apart, wrong = difference(one, layout.out_of_file(other), self._tolerance)
-            self._worst = max(self._worst, apart)
+            worst = max(worst, apart)
             if wrong:
-                return f"output '{layout.name}' {wrong}"
-        return ""
+                return apart, f"output '{layout.name}' {wrong}"
+        return worst, ""
 
     # Blame
 
@@ -156,11 +176,11 @@ class ConvertCheck:
         options = replace(self._options, check=len(references.pairs))
         optimize_onnx(again, options, source=self._asked.source, reproducer=self._reproducer, step=self._asked.step)
         samples = [into_file(feed, converted.layouts) for feed, _ in references.pairs]
-        if not self._problem(converted.legalized, converted, references)[1]:
+        if not self._outcome(converted.legalized, converted, references).wrong:
             checks = (Differential(samples, n_random=0, edges=False), Reproduce(self._reproducer, samples))
             graph = clone_graph(converted.legalized)
             run_pipeline(graph, converted.passes, converted.registry, instruments=checks)
-            wrong = self._problem(graph, converted, references)[1]
+            wrong = self._outcome(graph, converted, references).wrong
             stage = "the passes on the converted graph together" if wrong else "writing the file, or reading it back,"
             where = ""
         else:
@@ -189,6 +209,63 @@ class ConvertCheck:
 def into_file(feed: Feed, layouts: Layouts) -> list[Array]:
     """Inputs of the onnx model as the file takes them."""
     return [np.ascontiguousarray(layout.into_file(feed[layout.name])) for layout in layouts.inputs]
+
+
+def _doubt(
+    interpreter: Interpreter,
+    registry: Registry,
+    taken: Sequence[Array],
+    found: Sequence[Array],
+    expected: Sequence[Array],
+    apart: float,
+) -> str:
+    """Why outputs that differ so much may both be right; empty when nothing speaks for that.
+
+    Args:
+        interpreter: of the converted graph.
+        registry: its ops.
+        taken: its inputs.
+        found: its outputs.
+        expected: those of the original.
+        apart: how much they differ.
+    """
+    if not apart:
+        return ""
+    with np.errstate(all="ignore"):
+        values = [array for array in interpreter.trace(taken).values.values() if array.dtype.kind == "f"]
+        if any(not (np.abs(array.astype(np.float64)) < _OVERFLOWS).all() for array in values):
+            return f"values inside are larger than {_OVERFLOWS:g}, and overflow in one order of addition or another"
+        nudged = _run_nudged(interpreter.graph, registry, taken)
+        triples = zip(expected, found, nudged, strict=True)
+        moved = max((_change(*triple) for triple in triples if triple[0].dtype.kind in "fiu"), default=0.0)
+    if moved <= apart / 10:
+        return ""
+    return f"rounding decides: inputs and weights that differ by {_NUDGE:g} move an output by {moved:.1e} of its peak"
+
+
+def _run_nudged(graph: Graph, registry: Registry, taken: Sequence[Array]) -> list[Array]:
+    """The outputs when inputs and weights are slightly others."""
+    rng = np.random.default_rng(0)
+    other = clone_graph(graph)
+    for value in other.constants():
+        if value.constant is not None and value.constant.ndim > 1:
+            value.constant = _nudged(value.constant, rng)
+    interpreter = interpreter_for(other, registry)
+    return interpreter.run([_nudged(array, rng) for array in taken])
+
+
+def _nudged(array: Array, rng: np.random.Generator) -> Array:
+    if array.dtype.kind != "f":
+        return array
+    return (array.astype(np.float64) * (1 + _NUDGE * rng.uniform(-1, 1, array.shape))).astype(array.dtype)
+
+
+def _change(reference: Array, one: Array, other: Array) -> float:
+    """max|one - other| / max|reference|; 0 where that is no number."""
+    peak = np.abs(reference.astype(np.float64)).max(initial=0.0)
+    change = np.abs(one.astype(np.float64) - other.astype(np.float64)).max(initial=0.0)
+    change = float(change / peak) if peak else 0.0
+    return change if np.isfinite(change) else 0.0
 
 
 def _first_divergence(converted: Converted, feed: Feed, tolerance: float) -> str:

@@ -53,6 +53,13 @@ def test_tensors(fields: dict[str, Any], expected: str) -> None:
     assert "initialiser 'k'" in message
 
 
+def test_names_of_attributes_must_be_text() -> None:
+    model = model_of([node("Gemm", ["x", "x"], ["y"], name="g", alpha=2.0, gamma=3.0)], {"x": [2, 2]}, ["y"])
+    data = model.SerializeToString().replace(b"gamma", b"g\xffmma")
+    with pytest.raises(ModelError, match=r"node 'g' \(Gemm\): an attribute's name is not UTF-8 text"):
+        import_model(data, "m")
+
+
 def test_all_damaged_tensors_are_named_at_once() -> None:
     model = with_tensor(data_type=1, dims=[2], raw_data=b"")
     model.graph.initializer.append(TensorProto(name="other", data_type=1, dims=[2], raw_data=b""))

@@ -340,8 +340,8 @@ class GraphReader:
             regions.append(GraphReader(self._reading, graph, self, f"{who}: ").read())
             return len(regions) - 1
 
-        # In one order, and so the regions, whatever order the file has.
-        for attribute in sorted(proto.attribute, key=lambda attribute: attribute.name):
+        # In one order, and so the regions, whatever order the file has. Names that are no text come as bytes.
+        for attribute in sorted(proto.attribute, key=lambda attribute: str(attribute.name)):
             name = checked(attribute.name, f"{who}: an attribute's name")
             try:
                 fields.append((name, read_attr(attribute, add_region, external)))

@@ -68,9 +68,15 @@ def _put(site: Site, result: Value, core: Value) -> None:
 
 
 def _as_bias(addend: Array, dims: Sequence[int]) -> Array | None:
-    """One number for each column; None where rows differ."""
+    """One number for each column; None where rows differ.
+
+    Raises:
+        RefusedError: there are others.
+    """
     if addend.ndim == 2 and addend.shape[0] != 1:
         return None
+    if addend.size not in (1, dims[1]):
+        raise RefusedError(f"C must have {dims[1]} elements or one, but is {list(addend.shape)}")
     return np.broadcast_to(addend.reshape(-1), (dims[1],))
 
 
