@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from onnx import helper
 
 from arenite._base.errors import ModelError
+from arenite.ir.graph import Graph
 from passes.legalize.support import agree, legalized, model_of
 
 # Each example takes some tens of milliseconds.
@@ -61,6 +62,11 @@ def assert_refused(model: onnx.ModelProto, text: str) -> None:
     with pytest.raises(ModelError) as caught:
         legalized(model, Path(_folder().name))
     assert [text] == list(caught.value.problems)
+
+
+def graph_of(model: onnx.ModelProto) -> Graph:
+    """The graph that a model becomes."""
+    return legalized(model, Path(_folder().name)).graph
 
 
 @functools.cache
