@@ -189,7 +189,7 @@ def test_litert_runs_it_alike(of: onnx.NodeProto, opset: int) -> None:
             "it must normalize channels as when it was trained: training_mode 0, spatial 1",
         ),
         (node("BatchNormalization", "x s b m negative"), 15, "input_var + epsilon must be positive"),
-        (node("BatchNormalization", "x s b m computed"), 15, "input_var must be constant, but is computed"),
+        (node("BatchNormalization", "x s b m computed"), 15, "operand 'input_var' must be constant, but is computed"),
         (
             node("LRN", "x", size=3, bias=-1.0),
             15,

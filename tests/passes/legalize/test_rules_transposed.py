@@ -149,7 +149,7 @@ def test_what_has_no_counterpart(attrs: dict[str, Any], expected: str) -> None:
 
 def test_computed_weights_have_no_counterpart() -> None:
     model = one(node("ConvTranspose", "x x"), [2, 2, 2, 2])
-    assert refusal(model) == "the weights must be constant, but is computed"
+    assert refusal(model) == "the weight tensor must be constant, but is computed"
     wide = {"w": numbers(2, 2, 2, 2).astype(np.float64)}
     assert refusal(one(node("ConvTranspose", "x w"), [2, 2, 2, 2], wide)) == (
         "the weights must be float32, but are float64"

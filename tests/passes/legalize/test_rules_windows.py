@@ -178,7 +178,7 @@ def test_litert_runs_it_alike(of: onnx.NodeProto, weights: tuple[int, ...], reso
             numbers(2, 2, 3, 3).astype(np.float64),
             "the weights must be float32, but are float64",
         ),
-        (node("Conv", "x x"), [1, 2, 5, 5], numbers(1), "the weights must be constant, but is computed"),
+        (node("Conv", "x x"), [1, 2, 5, 5], numbers(1), "the weight tensor must be constant, but is computed"),
         (
             node("MaxPool", "x", kernel_shape=[2, 2], dilations=[1, 2]),
             [1, 2, 5, 5],

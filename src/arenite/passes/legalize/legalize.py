@@ -104,7 +104,9 @@ def legalize(
         try:
             site.enter(node)
             _refuse_old(node, registry)
+            _refuse_absent(node, registry)
             rules[node.op].apply(site, node)
+            _refuse_ungiven(node, site)
         except (RefusedError, OpError) as error:
             refused.form(node, str(error))
             failed.update(node.results)
@@ -147,6 +149,23 @@ def _refuse_old(node: Node, registry: OnnxRegistry) -> None:
             f"the model must be of opset {OLDEST_OPSET} or newer, but is of {registry.opset('')}, where this operator "
             "is another; onnx.version_converter makes it newer"
         )
+
+
+def _refuse_absent(node: Node, registry: OnnxRegistry) -> None:
+    """Refuse a node without an operand that its operator always has, or of an operator that its opset has not."""
+    definition = registry.get(node.op)
+    if not split_op(node.op)[0] and registry.schema(node.op) is None:
+        raise RefusedError(f"opset {registry.opset('')} has no such operator")
+    for index, operand in enumerate(() if definition is None else definition.operands):
+        if not operand.optional and node.optional_operand(index) is None:
+            raise RefusedError(f"operand {index} ('{operand.name}') must be there, but is absent")
+
+
+def _refuse_ungiven(node: Node, site: Site) -> None:
+    """Refuse a node of which somebody reads a result that its rule does not give."""
+    for result in node.results:
+        if result.is_read and not site.orders(result) and site.constant(result) is None:
+            raise RefusedError(f"its result '{result.name}' is read, which has no counterpart")
 
 
 def _named(names: list[str]) -> str:

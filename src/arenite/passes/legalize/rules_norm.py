@@ -21,12 +21,14 @@ def _batch_normalization(site: Site, node: Node) -> None:
     only_results(node, 1, {1: "running_mean", 2: "running_var", 3: "saved_mean", 4: "saved_var"})
     if attrs.integer("training_mode", 0) or attrs.integer("spatial", 1) != 1:
         raise RefusedError("it must normalize channels as when it was trained: training_mode 0, spatial 1")
+    dims = site.dims(data)
+    bounded(max(dims, default=0), "parameters of channels")
     names = ("scale", "B", "input_mean", "input_var")
     scale, bias, mean, variance = (
-        np.asarray(site.required_constant(node, index, name), np.float64) for index, name in enumerate(names, 1)
+        np.asarray(site.required_constant(node, index, f"operand '{name}'"), np.float64)
+        for index, name in enumerate(names, 1)
     )
     core, order = site.lie(data)
-    dims = site.dims(data)
     if len(dims) < 2 or {scale.shape, bias.shape, mean.shape, variance.shape} != {(dims[1],)}:
         raise RefusedError(f"{', '.join(names)} must have one element per channel of {list(dims)}")
     wide = variance + np.float64(np.float32(attrs.number("epsilon", 1e-5)))
@@ -83,9 +85,8 @@ def _layer_normalization(site: Site, node: Node) -> None:
     core, order, axes = _from_axis_on(site, node)
     if attrs.integer("stash_type", 1) != 1:
         raise RefusedError("stash_type must be 1: mean and variance are of float32")
-    rank = site.rank(data)
     scale, bias = (
-        None if (given := node.optional_operand(index)) is None else site.broadcast(given, rank, order)
+        None if (given := node.optional_operand(index)) is None else _spread(site, given, data, order)
         for index in (1, 2)
     )
     normalizer = _Normalizer(site, core, axes, attrs.number("epsilon", 1e-5))
@@ -101,7 +102,7 @@ def _rms_normalization(site: Site, node: Node) -> None:
         raise RefusedError("stash_type must be 1: the mean of squares is of float32")
     (squares,) = site.emit("mul", [core, core])
     inverse = _inverse_root(site, _mean(site, squares, axes), attrs.number("epsilon", 1e-5))
-    scale = site.broadcast(node.operand(1), site.rank(data), order)
+    scale = _spread(site, node.operand(1), data, order)
     site.put(result, _affine(site, core, inverse, scale, None, result.name), order)
 
 
@@ -214,6 +215,19 @@ def _from_axis_on(site: Site, node: Node) -> tuple[Value, Order, list[int]]:
         raise RefusedError(f"axis must be one of {rank} dimensions, but is {axis}")
     core, order = site.lie(data)
     return core, order, [place for place, each in enumerate(order) if each != UNIT and each >= axis % rank]
+
+
+def _spread(site: Site, parameter: Value, data: Value, order: Order) -> Value:
+    """A scale or a bias, beside the operand as it lies.
+
+    Raises:
+        RefusedError: it does not broadcast to the operand.
+    """
+    own, dims = site.dims(parameter), site.dims(data)
+    fits = len(own) <= len(dims) and all(one in (1, dim) for one, dim in zip(own[::-1], dims[::-1], strict=False))
+    if not fits:
+        raise RefusedError(f"scale and bias must broadcast to {list(dims)}, but '{parameter.name}' is {list(own)}")
+    return site.broadcast(parameter, len(dims), order)
 
 
 def _one_each(site: Site, node: Node, count: int, what: str) -> None:

@@ -43,8 +43,8 @@ def _amounts(site: Site, node: Node) -> _Pairs:
         RefusedError: it is computed, or does not fit.
     """
     rank = site.rank(node.operand(0))
-    pads = attributes(node).integers("pads") if site.opset < 11 else site.integers(node, 1, "pads")
-    axes = site.integers(node, 3, "axes") if site.opset >= 18 else None
+    pads = attributes(node).integers("pads") if site.opset < 11 else site.integers(node, 1, "operand 'pads'")
+    axes = site.integers(node, 3, "operand 'axes'") if site.opset >= 18 else None
     axes = tuple(range(rank)) if axes is None else axes
     places = [axis % rank for axis in axes if -rank <= axis < rank]
     if len(places) != len(axes) or len(set(places)) != len(places):

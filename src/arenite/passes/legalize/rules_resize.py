@@ -144,11 +144,13 @@ def _scales(site: Site, node: Node) -> list[np.float32] | None:
     else:
         index = 1 if site.opset < 11 else 2
         has_scales = node.optional_operand(index) is not None
-        given = np.asarray(site.required_constant(node, index, "scales") if has_scales else (), np.float32).reshape(-1)
+        given = np.asarray(
+            site.required_constant(node, index, "operand 'scales'") if has_scales else (), np.float32
+        ).reshape(-1)
     if not given.size:
         return None
     axes = attributes(node).integers("axes")
-    places = list(range(rank)) if axes is None else [axis % rank for axis in axes]
+    places = list(range(rank)) if axes is None else [axis % rank for axis in axes if -rank <= axis < rank]
     if len(set(places)) != given.size or not (np.isfinite(given) & (given > 0)).all():
         raise RefusedError(f"scales must be a positive number for each dimension that is resized, but are {given}")
     scales = [np.float32(1)] * rank

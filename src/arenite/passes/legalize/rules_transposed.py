@@ -68,6 +68,8 @@ def _read(site: Site, node: Node, kernel: tuple[int, ...]) -> _Spread:
         raise RefusedError("strides, dilations and the kernel must be at least 1, pads and output_padding at least 0")
     if auto not in ("", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
         raise RefusedError(f"auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, but is '{auto}'")
+    if shape is not None and len(shape) not in (rank, rank + 2):
+        raise RefusedError(f"output_shape must be of {rank} spatial dimensions, but is {list(shape)}")
     begins, outputs = list(pads[:rank]), []
     for axis, size in enumerate(sizes):
         whole = (size - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1 + extra[axis]

@@ -75,7 +75,7 @@ def filters(site: Site, node: Node, rank: int) -> Array:
     Raises:
         RefusedError: they are computed, or are not of floats, or their shape does not fit.
     """
-    weights = site.required_constant(node, 1, "the weights")
+    weights = site.required_constant(node, 1, "the weight tensor")
     if weights.dtype != np.float32:
         raise RefusedError(f"the weights must be float32, but are {weights.dtype}")
     if weights.ndim != rank:

@@ -236,8 +236,15 @@ class Site:
         return self.builder.constant(f"{self._owner()}/{role}", array)
 
     def ints(self, role: str, items: Sequence[int] | Sequence[Sequence[int]]) -> Value:
-        """A new constant of int32."""
-        return self.const(role, np.array(items, np.int32))
+        """A new constant of int32.
+
+        Raises:
+            RefusedError: a number does not fit.
+        """
+        try:
+            return self.const(role, np.array(items, np.int32))
+        except OverflowError:
+            raise RefusedError(f"{role} must be numbers of 32 bits, but are {list(items)}") from None
 
     def emit(
         self,

@@ -76,6 +76,8 @@ def _conv_transpose(asked: Asked) -> list[Fact]:
         return [Fact(data.dtype, unknown_dims(asked, len(shape)))]
     channels = mul(weight[1], attrs.integer("group", 1))
     if given is not None:
+        if len(given) < rank or not rank:
+            raise OpError("output_shape does not fit")
         return [Fact(data.dtype, (shape[0], channels, *given[-rank:]))]
     kernel = attrs.integers("kernel_shape") or tuple(d for d in weight[2:] if isinstance(d, int))
     strides, dilations = (attrs.integers(name) or (1,) * rank for name in ("strides", "dilations"))
