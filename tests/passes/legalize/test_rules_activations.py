@@ -109,11 +109,11 @@ def test_microsofts_gelus() -> None:
         run(model)
 
 
-BOUNDS = st.sampled_from([None, -math.inf, -1.0, 0.0, 0.5, 1.0, 6.0, math.inf])
+BOUNDS = st.sampled_from([None, -1.0, 0.0, 0.5, 1.0, 6.0])
 
 
 @FEW
-@given(BOUNDS, BOUNDS, st.sampled_from([7, 11, 13]))
+@given(BOUNDS | st.just(-math.inf), BOUNDS | st.just(math.inf), st.sampled_from([7, 11, 13]))
 def test_clip(low: float | None, high: float | None, opset: int) -> None:
     # Before opset 11, onnxruntime takes no bounds that leave nothing between them.
     if opset < 11 and (-math.inf if low is None else low) > (math.inf if high is None else high):
@@ -133,8 +133,7 @@ def test_clip(low: float | None, high: float | None, opset: int) -> None:
         (0, math.inf): "relu",
     }
     key = (-math.inf if low is None else low, math.inf if high is None else high)
-    finite = sum(map(math.isfinite, key)) + (key[0] == math.inf) + (key[1] == -math.inf)
-    assert ops == [named[key]] if key in named else len(ops) == max(finite, 1)
+    assert ops == [named[key]] if key in named else len(ops) == max(sum(map(math.isfinite, key)), 1)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
