@@ -97,6 +97,10 @@ def test_json_has_the_figures_and_is_what_explain_writes(path: Path, tmp_path: P
     assert content["comparison"]["max_error"] <= 1e-4
     assert {row["name"] for row in content["passes"]} >= {"onnx-fold", "fuse-activations"}
     assert any(remark["pass"] == "fuse-activations" for remark in content["remarks"])
+    heirs = {node["name"]: node["tensors"] for node in content["nodes"]}
+    assert list(heirs) == [node.name for node in onnx.load(path).graph.node]
+    assert heirs["n_c0"] == heirs["n_r0"] == ["r0"]
+    assert heirs["n_map"] == ["map"]
 
 
 def test_open_sizes_are_told_with_the_option_to_type(tmp_path: Path) -> None:

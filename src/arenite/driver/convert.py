@@ -144,6 +144,7 @@ def _convert(
         operators=tuple(Counter(node.op for node in read_back.graph.nodes).most_common()),
         transposes=extras.transposes(),
         pads=extras.pads(),
+        nodes=extras.heirs(),
         rows=(*optimized.rows, *result.rows),
         remarks=(*optimized.remarks, *result.remarks),
         notes=_notes(optimized, model),

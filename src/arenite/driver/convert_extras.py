@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from arenite._base.text import short_name
-from arenite.driver.convert_result import Extra
+from arenite.driver.convert_result import Extra, Heirs
 from arenite.ir.graph import Graph, Node, Value
 
 _MOST_NAMED = 3
@@ -20,6 +20,7 @@ class Extras:
 
     def __init__(self, graph: Graph, original: Graph) -> None:
         self._graph = graph
+        self._original = original
         self._operators = {node.name: node.op.removeprefix("onnx.") for node in _computing(original)}
         self._places = {name: place for place, name in enumerate(self._operators)}
 
@@ -30,6 +31,17 @@ class Extras:
     def pads(self) -> tuple[Extra, ...]:
         """Every pad, and who needs it."""
         return tuple(self._extra(node, self._why_padded(node)) for node in self._graph.nodes if node.op in _PADS)
+
+    def heirs(self) -> tuple[Heirs, ...]:
+        """What became of each node of the onnx graph."""
+        heirs: dict[str, list[str]] = {}
+        for node in self._graph.nodes:
+            for name in node.origin:
+                heirs.setdefault(name, []).extend(value.name for value in node.results)
+        return tuple(
+            Heirs(node.name, node.op.removeprefix("onnx."), tuple(heirs.get(node.name, ())))
+            for node in self._original.nodes
+        )
 
     def _extra(self, node: Node, reason: str) -> Extra:
         return Extra(node.name, node.results[0].type.dims, reason)

@@ -89,6 +89,22 @@ class Extra:
 
 
 @dataclass(frozen=True)
+class Heirs:
+    """What became of a node of the onnx model.
+
+    Attributes:
+        tensors: results of the operators of the file that stand for it; none when it was computed, or does nothing.
+    """
+
+    name: str
+    op: str
+    tensors: tuple[str, ...]
+
+    def to_json(self) -> dict[str, object]:
+        return {"name": self.name, "op": self.op, "tensors": list(self.tensors)}
+
+
+@dataclass(frozen=True)
 class ConvertResult:
     """A converted model, and what was done.
 
@@ -98,6 +114,7 @@ class ConvertResult:
         before: of the onnx model, with the shapes that were asked for.
         operators: of the file, most frequent first.
         transposes, pads: those that the file has.
+        nodes: what became of each node of the onnx model.
         notes: what the user should know.
         checked: whether and how it was compared with the original.
     """
@@ -111,6 +128,7 @@ class ConvertResult:
     operators: tuple[tuple[str, int], ...]
     transposes: tuple[Extra, ...]
     pads: tuple[Extra, ...]
+    nodes: tuple[Heirs, ...]
     rows: tuple[PassRow, ...]
     remarks: tuple[Remark, ...]
     notes: tuple[str, ...]
@@ -134,6 +152,7 @@ class ConvertResult:
             "operators": dict(self.operators),
             "transposes": [extra.to_json() for extra in self.transposes],
             "pads": [extra.to_json() for extra in self.pads],
+            "nodes": [heirs.to_json() for heirs in self.nodes],
             "before": self.before.to_json(),
             "after": self.after.to_json(),
             "passes": passes_json(self.rows),
