@@ -1,4 +1,4 @@
-"""Writes docs/ops.md and docs/remarks.md from the code: `python docs/generate.py` (or `make docs`)."""
+"""Writes docs/{ops,remarks,onnx-operators}.md from the code: `python docs/generate.py` (or `make docs`)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,6 +6,9 @@ from pathlib import Path
 from arenite.driver.coverage import oracle_of, without_kernel
 from arenite.driver.toolbox import own_toolbox
 from arenite.ir.opdef import NotApplicable, OpDef, Trait
+from arenite.ops.onnx.dialect import OLDEST_OPSET
+from arenite.passes.legalize.legalize import legalization_rules
+from arenite.passes.legalize.rules_quantized import REFUSED
 from arenite.passes.onnx.presets import onnx_passes
 from arenite.passes.presets import file_only_passes
 
@@ -89,7 +92,36 @@ def _remarks_lines() -> Iterator[str]:
         yield from (f"| `{reason.slug}` | {reason.template.replace('|', chr(92) + '|')} |" for reason in each.reasons)
 
 
-PAGES = {"ops.md": ops_page, "remarks.md": remarks_page}
+def onnx_page() -> str:
+    """Every operator of ONNX that `convert` takes."""
+    return "\n".join(_onnx_lines()) + "\n"
+
+
+def _onnx_lines() -> Iterator[str]:
+    rules = legalization_rules()
+    yield "# ONNX operators"
+    yield NOTICE
+    yield ""
+    yield (
+        f"`arenite convert` takes these operators of ONNX, from opset {OLDEST_OPSET} on (older ones where they have "
+        "not changed since), of float32, and of bool and integers as far as [the ops](ops.md) that they become do. "
+        "What depends on constants alone is computed before. A form that no ops say exactly is refused: the message "
+        "says of each such node what was expected and what was found. Dimensions stay in the order in which they lie; "
+        "where they must be moved, there is a `reshape` or `transpose` more than the table says. Integers of 8 and 16 "
+        "bits are computed as int32, between two `cast`."
+    )
+    yield ""
+    yield "| operator | what it becomes |"
+    yield "|---|---|"
+    refused = [rule for rule in rules.values() if rule.says.startswith(REFUSED)]
+    for op in sorted(rules, key=lambda op: ("::" in op, op)):
+        if rules[op] not in refused:
+            yield f"| `{rules[op].operator}` | {rules[op].says.replace('|', chr(92) + '|')} |"
+    yield ""
+    yield f"Refused, since they are in quantized models alone: {', '.join(f'`{rule.operator}`' for rule in refused)}."
+
+
+PAGES = {"ops.md": ops_page, "remarks.md": remarks_page, "onnx-operators.md": onnx_page}
 
 
 def main() -> None:

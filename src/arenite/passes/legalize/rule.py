@@ -25,8 +25,10 @@ class Rule:
         operator: as in a node's op, without `onnx.`: `Conv`, `com.microsoft::Gelu`.
         apply: emits nodes and says what the results are. Raises RefusedError.
         flow: what it asks of its first operand's order.
+        says: which ops nodes become, for the documentation; in Markdown.
     """
 
     operator: str
     apply: Callable[[Site, Node], None]
     flow: Flow = Flow.NONE
+    says: str = ""

@@ -251,29 +251,37 @@ def _as_operand(site: Site, bound: Value | Array, dtype: DType) -> Value:
     return site.const("bound", bound.astype(np.int32) if DType.of(bound.dtype) in NARROW else bound.astype(dtype.numpy))
 
 
-_FORMULAS: dict[str, Formula] = {
-    "LeakyRelu": _leaky_relu,
-    "Elu": _elu,
-    "Selu": _selu,
-    "Celu": _celu,
-    "ThresholdedRelu": _thresholded_relu,
-    "Shrink": _shrink,
-    "HardSigmoid": _hard_sigmoid,
-    "Swish": _swish,
-    "Mish": _mish,
-    "Softplus": _softplus,
-    "Softsign": _softsign,
-    "Erf": _erf,
-    "Gelu": _gelu,
-    "com.microsoft::Gelu": _exact_gelu,
-    "com.microsoft::QuickGelu": _quick_gelu,
+_EXACT_GELU = "x times `logistic` of a polynomial: within 1.1e-6 of the exact function"
+_TANH_GELU = "x times `logistic` of the formula that ONNX gives"
+
+_FORMULAS: dict[str, tuple[Formula, str]] = {
+    "LeakyRelu": (_leaky_relu, "`leaky_relu`"),
+    "Elu": (_elu, "`elu`; with another alpha than 1 then `leaky_relu`"),
+    "Selu": (_selu, "`elu`, `leaky_relu`, `mul`"),
+    "Celu": (_celu, "`elu`; with another alpha than 1 between `div` and `mul`"),
+    "ThresholdedRelu": (_thresholded_relu, "`greater`, `select_v2`"),
+    "Shrink": (_shrink, "two comparisons, two `select_v2`"),
+    "HardSigmoid": (_hard_sigmoid, "`relu6` between `add` and `mul`"),
+    "Swish": (_swish, "`logistic`, `mul`"),
+    "Mish": (_mish, "`exp` and rational arithmetic: 7 ops"),
+    "Softplus": (_softplus, "`relu` minus `log` of `logistic` of `abs`"),
+    "Softsign": (_softsign, "`abs`, `add`, `div`"),
+    "Erf": (_erf, "`tanh` of a polynomial: within 1.1e-6 of the exact function"),
+    "Gelu": (_gelu, f"{_EXACT_GELU}; approximate: {_TANH_GELU}"),
+    "com.microsoft::Gelu": (_exact_gelu, _EXACT_GELU),
+    "com.microsoft::QuickGelu": (_quick_gelu, "`mul`, `logistic`, `mul`"),
 }
 
 RULES = (
-    *(Rule(operator, _of_floats(formula), Flow.THROUGH) for operator, formula in _FORMULAS.items()),
-    Rule("com.microsoft::FastGelu", _biased(_tanh_gelu), Flow.THROUGH),
-    Rule("com.microsoft::BiasGelu", _biased(_exact_gelu), Flow.THROUGH),
-    Rule("Relu", _relu, Flow.THROUGH),
-    Rule("PRelu", _prelu, Flow.THROUGH),
-    Rule("Clip", _clip, Flow.THROUGH),
+    *(Rule(operator, _of_floats(formula), Flow.THROUGH, says) for operator, (formula, says) in _FORMULAS.items()),
+    Rule("com.microsoft::FastGelu", _biased(_tanh_gelu), Flow.THROUGH, f"`add`, then {_TANH_GELU}"),
+    Rule("com.microsoft::BiasGelu", _biased(_exact_gelu), Flow.THROUGH, f"`add`, then {_EXACT_GELU}"),
+    Rule("Relu", _relu, Flow.THROUGH, "`relu`; of integers `maximum`"),
+    Rule("PRelu", _prelu, Flow.THROUGH, "`prelu`"),
+    Rule(
+        "Clip",
+        _clip,
+        Flow.THROUGH,
+        "`relu`, `relu6`, `relu_n1_to_1` or `relu_0_to_1` where these are the bounds, else `maximum`, `minimum`",
+    ),
 )

@@ -65,7 +65,7 @@ def _cumsum(site: Site, node: Node) -> None:
 
 
 RULES = (
-    Rule("Concat", _concat, Flow.THROUGH),
-    Rule("Split", _split, Flow.THROUGH),
-    Rule("CumSum", _cumsum, Flow.THROUGH),
+    Rule("Concat", _concat, Flow.THROUGH, "`concatenation`"),
+    Rule("Split", _split, Flow.THROUGH, "`split` or `split_v`"),
+    Rule("CumSum", _cumsum, Flow.THROUGH, "`cumsum`"),
 )

@@ -133,14 +133,19 @@ def _remainder(site: Site, node: Node) -> None:
 
 
 RULES = (
-    Rule("Add", _binary("add"), Flow.THROUGH),
-    Rule("Sub", _binary("sub"), Flow.THROUGH),
-    Rule("Mul", _binary("mul"), Flow.THROUGH),
-    Rule("Div", _binary("div"), Flow.THROUGH),
-    Rule("Mod", _remainder, Flow.THROUGH),
-    Rule("Pow", _power, Flow.THROUGH),
-    Rule("Min", _extreme("minimum"), Flow.THROUGH),
-    Rule("Max", _extreme("maximum"), Flow.THROUGH),
-    Rule("Sum", _sum, Flow.THROUGH),
-    Rule("Mean", _mean, Flow.THROUGH),
+    Rule("Add", _binary("add"), Flow.THROUGH, "`add`"),
+    Rule("Sub", _binary("sub"), Flow.THROUGH, "`sub`"),
+    Rule("Mul", _binary("mul"), Flow.THROUGH, "`mul`"),
+    Rule("Div", _binary("div"), Flow.THROUGH, "`div`; of integers cut off"),
+    Rule("Mod", _remainder, Flow.THROUGH, "`div`, `mul`, `sub`, of integers alone"),
+    Rule(
+        "Pow",
+        _power,
+        Flow.THROUGH,
+        "`square`, `sqrt`, `rsqrt`, `div`, `mul` for the exponents that these are, else `pow`",
+    ),
+    Rule("Min", _extreme("minimum"), Flow.THROUGH, "`minimum`, of more than two in a row"),
+    Rule("Max", _extreme("maximum"), Flow.THROUGH, "`maximum`, of more than two in a row"),
+    Rule("Sum", _sum, Flow.THROUGH, "`add`, or `add_n` of more than two of one shape"),
+    Rule("Mean", _mean, Flow.THROUGH, "as Sum, then `mul`"),
 )

@@ -65,6 +65,11 @@ def _block(site: Site, node: Node) -> int:
 
 
 RULES = (
-    Rule("DepthToSpace", _depth_to_space, Flow.PLANE),
-    Rule("SpaceToDepth", _space_to_depth, Flow.PLANE),
+    Rule("DepthToSpace", _depth_to_space, Flow.PLANE, "`depth_to_space`; in CRD mode behind a `gather` of channels"),
+    Rule(
+        "SpaceToDepth",
+        _space_to_depth,
+        Flow.PLANE,
+        "`space_to_depth`, then `gather` where its channels come in another sequence",
+    ),
 )

@@ -70,7 +70,7 @@ def _equal(site: Site, core: Value, numbers: Array) -> Value:
 
 
 RULES = (
-    Rule("Where", _where, Flow.THROUGH),
-    Rule("Trilu", _trilu, Flow.THROUGH),
-    Rule("OneHot", _one_hot),
+    Rule("Where", _where, Flow.THROUGH, "`select_v2`"),
+    Rule("Trilu", _trilu, Flow.THROUGH, "`select_v2` by a constant mask"),
+    Rule("OneHot", _one_hot, says="`equal` with all indices, `select_v2`"),
 )

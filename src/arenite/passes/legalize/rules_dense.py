@@ -180,4 +180,11 @@ def _leading(site: Site, values: Sequence[Value], rank: int) -> Order:
     return min(choices, key=price)
 
 
-RULES = (Rule("Gemm", _gemm), Rule("MatMul", _matmul))
+RULES = (
+    Rule(
+        "Gemm",
+        _gemm,
+        says="`fully_connected` where B is constant, else `batch_matmul`; what C is not one row of is added",
+    ),
+    Rule("MatMul", _matmul, says="`fully_connected` where an operand is one constant matrix, else `batch_matmul`"),
+)

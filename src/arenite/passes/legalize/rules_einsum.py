@@ -135,4 +135,10 @@ class _Product:
         return math.prod(self._sizes(letters))
 
 
-RULES = (Rule("Einsum", _einsum),)
+RULES = (
+    Rule(
+        "Einsum",
+        _einsum,
+        says="`sum`, `mul`, `fully_connected` or `batch_matmul`; of one operand or two, without diagonals",
+    ),
+)

@@ -142,18 +142,19 @@ _COMPARISONS = {
     "LessOrEqual": "less_equal",
 }
 _LOGIC = {"And": "logical_and", "Or": "logical_or", "Xor": "not_equal"}
+_CAST = "`cast`; floats beyond an integer type become its limits"
 
 RULES = (
-    *(Rule(operator, _unary(op), Flow.THROUGH) for operator, op in _ALIKE.items()),
-    *(Rule(operator, _compared(op), Flow.THROUGH) for operator, op in _COMPARISONS.items()),
-    *(Rule(operator, _logic(op), Flow.THROUGH) for operator, op in _LOGIC.items()),
-    Rule("Abs", _magnitude, Flow.THROUGH),
-    Rule("Neg", _negative, Flow.THROUGH),
-    Rule("Sign", _sign, Flow.THROUGH),
-    Rule("Reciprocal", _reciprocal, Flow.THROUGH),
-    Rule("Tan", _tangent, Flow.THROUGH),
-    Rule("IsNaN", _is_nan, Flow.THROUGH),
-    Rule("IsInf", _is_infinite, Flow.THROUGH),
-    Rule("Cast", _cast, Flow.THROUGH),
-    Rule("CastLike", _cast, Flow.THROUGH),
+    *(Rule(operator, _unary(op), Flow.THROUGH, f"`{op}`") for operator, op in _ALIKE.items()),
+    *(Rule(operator, _compared(op), Flow.THROUGH, f"`{op}`") for operator, op in _COMPARISONS.items()),
+    *(Rule(operator, _logic(op), Flow.THROUGH, f"`{op}`") for operator, op in _LOGIC.items()),
+    Rule("Abs", _magnitude, Flow.THROUGH, "`abs`; of integers `sub`, `maximum`"),
+    Rule("Neg", _negative, Flow.THROUGH, "`neg`; of integers `sub`"),
+    Rule("Sign", _sign, Flow.THROUGH, "the difference of two comparisons with 0"),
+    Rule("Reciprocal", _reciprocal, Flow.THROUGH, "`div`"),
+    Rule("Tan", _tangent, Flow.THROUGH, "`sin`, `cos`, `div`"),
+    Rule("IsNaN", _is_nan, Flow.THROUGH, "`not_equal`, of the value and itself"),
+    Rule("IsInf", _is_infinite, Flow.THROUGH, "`abs`, `equal`"),
+    Rule("Cast", _cast, Flow.THROUGH, _CAST),
+    Rule("CastLike", _cast, Flow.THROUGH, _CAST),
 )

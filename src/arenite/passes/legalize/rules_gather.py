@@ -156,10 +156,15 @@ def _pick(site: Site, sources: Sequence[Value], places: Places, result: Value, o
 
 
 RULES = (
-    Rule("Gather", _gather, Flow.THROUGH),
-    Rule("GatherElements", _gather_elements, Flow.THROUGH),
-    Rule("GatherND", _gather_nd),
-    Rule("Scatter", _scatter_elements, Flow.THROUGH),
-    Rule("ScatterElements", _scatter_elements, Flow.THROUGH),
-    Rule("ScatterND", _scatter_nd, Flow.THROUGH),
+    Rule("Gather", _gather, Flow.THROUGH, "`gather`; by neighbours `slice` or `strided_slice`"),
+    Rule("GatherElements", _gather_elements, Flow.THROUGH, "`gather` of a flat value, by constant indices"),
+    Rule("GatherND", _gather_nd, says="`gather_nd`"),
+    Rule("Scatter", _scatter_elements, Flow.THROUGH, "as ScatterElements"),
+    Rule(
+        "ScatterElements",
+        _scatter_elements,
+        Flow.THROUGH,
+        "`gather` from operand and updates behind each other, by constant indices",
+    ),
+    Rule("ScatterND", _scatter_nd, Flow.THROUGH, "as ScatterElements"),
 )

@@ -107,4 +107,4 @@ def _beyond(size: int, pair: tuple[int, int], mode: str) -> npt.NDArray[np.int64
     return mirrored
 
 
-RULES = (Rule("Pad", _pad, Flow.THROUGH),)
+RULES = (Rule("Pad", _pad, Flow.THROUGH, "`pad`, `padv2`, `mirror_pad`, `gather`; `slice` where it is negative"),)

@@ -12,6 +12,9 @@ from arenite.passes.legalize.rule import Flow, Rule
 from arenite.passes.legalize.rules_reduce import axis_in
 from arenite.passes.legalize.site import Site, attributes
 
+REFUSED = "refused, since the model is quantized"
+"""What a rule says of an operator that only quantized models have."""
+
 _STORED = (DType.INT8, DType.UINT8, DType.INT16)
 
 
@@ -122,8 +125,18 @@ com.microsoft::DynamicQuantizeMatMul com.microsoft::MatMulIntegerToFloat
 com.microsoft::MatMulNBits"""
 
 RULES = (
-    Rule("QuantizeLinear", _quantize, Flow.THROUGH),
-    Rule("DequantizeLinear", _dequantize, Flow.THROUGH),
-    Rule("Dropout", _dropout, Flow.THROUGH),
-    *(Rule(operator, _refused) for operator in _QUANTIZED.split()),
+    Rule(
+        "QuantizeLinear",
+        _quantize,
+        Flow.THROUGH,
+        "`quantize`, with one scale; halves are rounded away from zero, not to even",
+    ),
+    Rule(
+        "DequantizeLinear",
+        _dequantize,
+        Flow.THROUGH,
+        "`dequantize`, or `cast`, `sub`, `mul`; nothing for constants, which become floats",
+    ),
+    Rule("Dropout", _dropout, Flow.THROUGH, "nothing"),
+    *(Rule(operator, _refused, says=REFUSED) for operator in _QUANTIZED.split()),
 )

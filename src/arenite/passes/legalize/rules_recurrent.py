@@ -252,4 +252,11 @@ def _give(site: Site, node: Node, index: int, core: Value, order: Order) -> None
         site.put(node.results[index], core, order)
 
 
-RULES = tuple(Rule(operator, _recurrent(operator)) for operator in _KINDS)
+RULES = tuple(
+    Rule(operator, _recurrent(operator), says=f"{says}, for up to {LONGEST} steps")
+    for operator, says in (
+        ("RNN", "`fully_connected`, `add` and its activation"),
+        ("GRU", "two `fully_connected` and the gates' arithmetic"),
+        ("LSTM", "`fully_connected` and the gates' arithmetic"),
+    )
+)

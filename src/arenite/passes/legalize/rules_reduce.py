@@ -170,23 +170,26 @@ def _hardmax(site: Site, node: Node) -> None:
     site.put(result, site.reshaped(numbers, moved(dims, order), name=result.name), order)
 
 
-_REDUCTIONS: dict[str, tuple[Steps, tuple[str, ...]]] = {
-    "ReduceMean": (_plain("mean"), ()),
-    "ReduceSum": (_plain("sum"), ()),
-    "ReduceMax": (_plain("reduce_max"), ()),
-    "ReduceMin": (_plain("reduce_min"), ()),
-    "ReduceL1": (_plain("sum", before="abs"), ("abs",)),
-    "ReduceL2": (_plain("sum", before="square", after="sqrt"), ("abs",)),
-    "ReduceSumSquare": (_plain("sum", before="square"), ("square",)),
-    "ReduceLogSum": (_plain("sum", after="log"), ("log",)),
-    "ReduceLogSumExp": (_log_sum_exp, ()),
+_REDUCTIONS: dict[str, tuple[Steps, tuple[str, ...], str]] = {
+    "ReduceMean": (_plain("mean"), (), "`mean`"),
+    "ReduceSum": (_plain("sum"), (), "`sum`"),
+    "ReduceMax": (_plain("reduce_max"), (), "`reduce_max`"),
+    "ReduceMin": (_plain("reduce_min"), (), "`reduce_min`"),
+    "ReduceL1": (_plain("sum", before="abs"), ("abs",), "`abs`, `sum`"),
+    "ReduceL2": (_plain("sum", before="square", after="sqrt"), ("abs",), "`square`, `sum`, `sqrt`"),
+    "ReduceSumSquare": (_plain("sum", before="square"), ("square",), "`square`, `sum`"),
+    "ReduceLogSum": (_plain("sum", after="log"), ("log",), "`sum`, `log`"),
+    "ReduceLogSumExp": (_log_sum_exp, (), "`log` of `sum` of `exp`, less what is largest, which is added then"),
 }
 
 RULES = (
-    *(Rule(operator, _reduce(steps, alone=alone), Flow.THROUGH) for operator, (steps, alone) in _REDUCTIONS.items()),
-    Rule("ArgMax", _arg("arg_max")),
-    Rule("ArgMin", _arg("arg_min")),
-    Rule("Softmax", _softmax("softmax"), Flow.THROUGH),
-    Rule("LogSoftmax", _softmax("log_softmax"), Flow.THROUGH),
-    Rule("Hardmax", _hardmax, Flow.THROUGH),
+    *(
+        Rule(operator, _reduce(steps, alone=alone), Flow.THROUGH, says)
+        for operator, (steps, alone, says) in _REDUCTIONS.items()
+    ),
+    Rule("ArgMax", _arg("arg_max"), says="`arg_max`"),
+    Rule("ArgMin", _arg("arg_min"), says="`arg_min`"),
+    Rule("Softmax", _softmax("softmax"), Flow.THROUGH, "`softmax`; the axis goes last if it does not lie so"),
+    Rule("LogSoftmax", _softmax("log_softmax"), Flow.THROUGH, "`log_softmax`; as Softmax"),
+    Rule("Hardmax", _hardmax, Flow.THROUGH, "`arg_max`, compared with all indices: `equal`, `cast`"),
 )

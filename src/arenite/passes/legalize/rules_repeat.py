@@ -81,10 +81,10 @@ def _eye_like(site: Site, node: Node) -> Array:
 
 
 RULES = (
-    Rule("Expand", _expand, Flow.THROUGH),
-    Rule("Tile", _tile, Flow.THROUGH),
-    Rule("Shape", _known(_shape)),
-    Rule("Size", _known(_size)),
-    Rule("ConstantOfShape", _known(_constant_of_shape)),
-    Rule("EyeLike", _known(_eye_like)),
+    Rule("Expand", _expand, Flow.THROUGH, "`broadcast_to`"),
+    Rule("Tile", _tile, Flow.THROUGH, "`tile`"),
+    Rule("Shape", _known(_shape), says="a constant"),
+    Rule("Size", _known(_size), says="a constant"),
+    Rule("ConstantOfShape", _known(_constant_of_shape), says="a constant"),
+    Rule("EyeLike", _known(_eye_like), says="a constant"),
 )

@@ -255,6 +255,11 @@ def _image_order(rank: int, changed: Sequence[_Along]) -> Order | None:
 
 
 RULES = (
-    Rule("Resize", _resize, Flow.PLANE),
-    Rule("Upsample", _resize, Flow.PLANE),
+    Rule(
+        "Resize",
+        _resize,
+        Flow.PLANE,
+        "`resize_nearest_neighbor`, `resize_bilinear`, or `gather` where TFLite's take other elements",
+    ),
+    Rule("Upsample", _resize, Flow.PLANE, "as Resize"),
 )

@@ -42,4 +42,4 @@ def _bounds(site: Site, node: Node) -> tuple[Sequence[int], Sequence[int], Seque
     return starts or (), ends or (), site.integers(node, 3, "axes"), site.integers(node, 4, "steps")
 
 
-RULES = (Rule("Slice", _slice, Flow.THROUGH),)
+RULES = (Rule("Slice", _slice, Flow.THROUGH, "`slice` or `strided_slice`"),)

@@ -175,4 +175,11 @@ def _with_zeros_between(site: Site, core: Value, strides: tuple[int, int]) -> Va
     return site.reshaped(core, (batch, height * down, width * across, channels))
 
 
-RULES = (Rule("ConvTranspose", _conv_transpose, Flow.PLANE),)
+RULES = (
+    Rule(
+        "ConvTranspose",
+        _conv_transpose,
+        Flow.PLANE,
+        "`transpose_conv`; in groups `conv2d` over an input with zeros in between",
+    ),
+)

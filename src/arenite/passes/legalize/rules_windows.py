@@ -215,9 +215,9 @@ def _within_result(windows: Windows, sizes: tuple[int, ...], results: tuple[int,
 
 
 RULES = (
-    Rule("Conv", _conv, Flow.PLANE),
-    Rule("MaxPool", _max_pool, Flow.PLANE),
-    Rule("AveragePool", _average_pool, Flow.PLANE),
-    Rule("GlobalAveragePool", _global("mean"), Flow.PLANE),
-    Rule("GlobalMaxPool", _global("reduce_max"), Flow.PLANE),
+    Rule("Conv", _conv, Flow.PLANE, "`conv2d`, or `depthwise_conv2d` where each channel is a group"),
+    Rule("MaxPool", _max_pool, Flow.PLANE, "`max_pool2d`"),
+    Rule("AveragePool", _average_pool, Flow.PLANE, "`average_pool2d`; with padding that counts then `mul`"),
+    Rule("GlobalAveragePool", _global("mean"), Flow.PLANE, "`mean`"),
+    Rule("GlobalMaxPool", _global("reduce_max"), Flow.PLANE, "`reduce_max`"),
 )
