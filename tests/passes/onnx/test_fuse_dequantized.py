@@ -87,6 +87,15 @@ def test_weights_that_are_transposed(moves: int) -> None:
     assert axis(o) == (0 if moves % 2 else None)
 
 
+@pytest.mark.parametrize(("shape", "perm", "at"), [((2, 3, 3, 4), [3, 2, 0, 1], 3), ((3, 4, 2, 3), [1, 0, 2, 3], None)])
+def test_weights_whose_channels_were_elsewhere(shape: tuple[int, ...], perm: list[int], at: int | None) -> None:
+    n = Net()
+    w = n.node("Transpose", [weights(n, stored(*shape))], "t", perm=perm)
+    o = Outcome(n.model(scaled(n, conv(n, w), MIXED)), SPEC)
+    assert o.ops == ["DequantizeLinear", "Transpose", "Conv"]
+    assert axis(o) == at
+
+
 @pytest.mark.parametrize("trans_b", [0, 1])
 def test_a_gemm_and_its_bias(trans_b: int) -> None:
     n = Net()
@@ -104,10 +113,11 @@ def test_a_product_and_a_normalization_become_a_gemm() -> None:
 
 @pytest.mark.parametrize("block", [2, 3])
 @pytest.mark.parametrize("at", [0, -2])
-def test_blocks_along_the_other_dimension(block: int, at: int) -> None:
+@pytest.mark.parametrize("has_zero", [False, True])
+def test_blocks_along_the_other_dimension(block: int, at: int, has_zero: bool) -> None:
     n = Net(opset=21, ir_version=10)
     scales = rand(-(-4 // block), 5, low=0.01, high=0.02)
-    w = weights(n, stored(4, 5), scales, np.full(scales.shape, 3, np.int8), axis=at, block_size=block)
+    w = weights(n, stored(4, 5), scales, *([np.full(scales.shape, 3, np.int8)] * has_zero), axis=at, block_size=block)
     m = n.node("MatMul", [n.input("x", [3, 4]), w], "m")
     o = Outcome(n.model(n.node("Mul", [m, np.array([1, -2, 0, 0.5, 3], np.float32)], "y")), SPEC)
     assert o.ops == ["DequantizeLinear", "MatMul"]
@@ -138,9 +148,13 @@ def test_a_bias_of_integers_becomes_reals() -> None:
         assert o.weight(2, 2).dtype == np.float32
 
 
-def test_a_bias_whose_integers_are_computed_stays() -> None:
+@pytest.mark.parametrize("by", ["DequantizeLinear", "Abs", "nothing"])
+def test_a_bias_that_is_computed_stays(by: str) -> None:
     n = Net()
-    b = n.node("DequantizeLinear", [n.input("b32", [4], np.int32), np.float32(0.1)], "b")
+    if by == "DequantizeLinear":
+        b = n.node(by, [n.input("b32", [4], np.int32), np.float32(0.1)], "b")
+    else:
+        b = n.node(by, [rand(4)], "b") if by == "Abs" else n.input("b", [4])
     o = Outcome(n.model(n.norm(conv(n, weights(n, stored(4, 3, 3, 3)), b), 4, "y")), NORM)
     assert o.of("y") == "missed computed-bias"
 

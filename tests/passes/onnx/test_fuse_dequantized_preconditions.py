@@ -20,6 +20,35 @@ def test_one_scale_for_all_before_there_were_axes() -> None:
     assert after(stored(4, 3, 3, 3), FACTORS, opset=12).of("y") == "missed whole-tensor"
 
 
+def test_scales_of_channels_before_there_were_axes() -> None:
+    assert verdict(stored(4, 3, 3, 3), FACTORS, np.ones(3, np.float32), opset=12) == "missed misfit"
+
+
+def test_scales_for_a_size_that_is_not_known() -> None:
+    n = Net()
+    w = weights(n, n.input("q", [4, "c", 3, 3], np.int8), rand(3, low=0.1, high=1), axis=1)
+    o = Outcome(n.model(scaled(n, conv(n, w), 2)), SPEC)
+    assert o.of("y") == "passed fused-after"
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_weights_that_nothing_computes(is_moved: bool) -> None:
+    n = Net()
+    w = n.input("w", [4, 5])
+    m = n.node("MatMul", [n.input("x", [3, 5 if is_moved else 4]), n.node("Transpose", [w]) if is_moved else w])
+    assert Outcome(n.model(n.node("Mul", [m, np.float32(3)], "y")), SPEC).of("y") == "missed not-fewer"
+
+
+@pytest.mark.parametrize("moves", [8, 9])
+def test_weights_that_are_moved_often_are_taken_for_computed(moves: int) -> None:
+    n = Net()
+    w = weights(n, stored(4, 4))
+    for _ in range(moves):
+        w = n.node("Transpose", [w])
+    o = Outcome(n.model(n.node("Mul", [n.node("MatMul", [n.input("x", [9, 4]), w]), np.float32(3)], "y")), SPEC)
+    assert ("Mul" in o.ops) == (moves == 9)
+
+
 @pytest.mark.parametrize("step", [1, 2])
 def test_steps_that_are_computed(step: int) -> None:
     n = Net()
@@ -64,6 +93,10 @@ def test_scales_that_are_coarser_than_the_layer() -> None:
     w = weights(n, stored(4, 5), np.float16(0.02), output_dtype=1)
     m = n.node("MatMul", [n.input("x", [3, 4]), w], "m")
     assert said(SPEC, n.model(n.node("Mul", [m, np.float32(3)], "y")), "y") == ["missed coarse-scales"]
+
+
+def test_scales_that_are_integers() -> None:
+    assert verdict(stored(4, 3, 3, 3), 2, np.int32(2), opset=23, output_dtype=1) == "missed coarse-scales"
 
 
 def test_reals_of_8_bits() -> None:
@@ -121,6 +154,10 @@ def test_factors_of_channels_before_a_layer_stay() -> None:
         (np.ones((4, 3, 3, 3), np.float32), None, {}),
         (np.ones((2, 3, 3, 3), np.float32), None, {"axis": 1, "block_size": 2}),
         (np.ones((4, 3, 3, 3), np.float32), None, {"axis": 9, "block_size": 1}),
+        (np.ones((4, 3, 3, 3), np.float32), None, {"axis": -9, "block_size": 1}),
+        (np.ones((3, 4, 3, 3), np.float32), None, {"axis": 1, "block_size": 1}),
+        (np.ones(4, np.float32), None, {"axis": 0, "block_size": 1}),
+        (np.ones((4, 3, 3, 3), np.float32), None, {"axis": 0, "block_size": -1}),
         (np.ones(4, np.float32), np.zeros(3, np.int8), {"axis": 0}),
         (np.float32(1), np.zeros(2, np.int8), {}),
         (np.ones(0, np.float32), None, {"axis": 0}),
@@ -234,11 +271,31 @@ def test_copies_of_what_is_stored_are_limited(limit: int, by: str) -> None:
     elif by == "constant":
         model = two(n, w, n.node("DequantizeLinear", [q, np.float32(0.02)], "v"), factors=(MIXED, None))
     else:
-        n.node("Identity", [q], "i")
         model = n.model(scaled(n, conv(n, w), MIXED))
         model.graph.output.append(helper.make_tensor_value_info("q", onnx.TensorProto.INT8, [4, 3, 3, 3]))
     o = Outcome(model, FuseAffine(max_copy_nbytes=limit))
     assert o.of("y") == ("passed fused-after" if limit == 108 else "missed shared-weights")
+
+
+@pytest.mark.parametrize("limit", [19, 20])
+def test_copies_of_what_is_moved_are_limited(limit: int) -> None:
+    n = Net()
+    w = weights(n, stored(5, 4))
+    m = n.node("MatMul", [n.input("x", [3, 4]), n.node("Transpose", [w])])
+    y, z = n.node("Mul", [m, np.float32(-2)], "y"), n.node("Relu", [w], "z")
+    o = Outcome(n.model(y, z), FuseAffine(max_copy_nbytes=limit))
+    assert o.of("y") == ("passed fused-after" if limit == 20 else "missed shared-weights")
+
+
+def test_copies_are_known_again_after_other_weights_changed() -> None:
+    n = Net()
+    v = n.node("DequantizeLinear", [stored(4, 3, 3, 3), np.float32(0.02)], "v")
+    w, x = weights(n, stored(4, 3, 3, 3)), n.input("x", [1, 3, 6, 6])
+    k = n.constant(FACTORS.reshape(4, 1, 1))
+    names = [n.node("Mul", [n.node("Conv", [x, each]), k]) for each in (w, v, w)]
+    o = Outcome(n.model(*names), SPEC)
+    reads = [node.input[1] for node in o.model.graph.node if node.op_type == "Conv"]
+    assert reads[0] == reads[2]
 
 
 @pytest.mark.parametrize("at", ["transposed", "dequantized"])

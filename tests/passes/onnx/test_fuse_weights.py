@@ -118,7 +118,7 @@ def networks(
     w = drawn.weights()
     outputs = [drawn.layer(w) for _ in range(draw(st.integers(1, 2)))]
     if draw(st.integers(0, 4)) == 0:
-        outputs.append(drawn.n.node("Sigmoid", [w]))
+        outputs.append(drawn.n.node("Neg", [w]))
     return drawn.n.model(*(drawn.n.node("Identity", [y]) for y in outputs))
 
 

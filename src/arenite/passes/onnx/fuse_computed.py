@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from arenite._base.remarks import Reason
-from arenite.ir.graph import Array, Node, Value
+from arenite.ir.graph import Array, Node
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.passes.base import Work
 from arenite.passes.onnx.compute import narrowed
-from arenite.passes.onnx.expr import Expr, product, sub
+from arenite.passes.onnx.expr import Expr, Poly, product, sub
 from arenite.passes.onnx.facts import Facts
 from arenite.passes.onnx.fuse_dequantized import SEVERAL_AXES, put
 from arenite.passes.onnx.fuse_layers import MATMUL, Layer, Reals, reals, rounded
@@ -59,16 +59,12 @@ def plan_product(layer: Layer, factor: Reals, facts: Facts) -> Product | Mismatc
         return merged
     if layer.op == MATMUL and len(layer.dims) != 2:
         return Mismatch(STACKS, {"layer": layer.node.name})
-    weights, results = (_nelem(facts, value) for value in (layer.weight, layer.node.result))
-    if weights is None or results is None or not _is_more(results, weights):
-        shown = {"weights": weights or "unknown", "results": results or "unknown"}
-        return Mismatch(NOT_FEWER, {**named, **shown})
+    weights, results = (facts.of(value).shape for value in (layer.weight, layer.node.result))
+    assert weights is not None
+    if results is None or not _is_more(product(results), product(weights)):
+        shown = "an unknown number of" if results is None else product(results)
+        return Mismatch(NOT_FEWER, {**named, "weights": product(weights), "results": shown})
     return Product(rounded(small, layer.dtype), None)
-
-
-def _nelem(facts: Facts, value: Value) -> Expr | None:
-    shape = facts.of(value).shape
-    return None if shape is None else product(shape)
 
 
 def _is_more(one: Expr, other: Expr) -> bool:
@@ -76,9 +72,8 @@ def _is_more(one: Expr, other: Expr) -> bool:
     rest = sub(one, other)
     if isinstance(rest, int):
         return rest > 0
-    sizes = [(names, factor) for names, factor in rest.terms if names]
-    grow = all(factor > 0 and not any(name.startswith("~") for name in names) for names, factor in sizes)
-    return grow and sum(factor for _, factor in rest.terms) > 0
+    growing = Poly(tuple(term for term in rest.terms if term[0]))
+    return growing.is_natural and sum(factor for _, factor in rest.terms) > 0
 
 
 def _out_of_range(factor: Reals, layer: Layer) -> float | None:

@@ -17,7 +17,6 @@ from arenite.ir.graph import Array, Node, Value
 from arenite.ir.opdef import OpError
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.attrs import OnnxAttrs
-from arenite.ops.onnx.names import split_op
 from arenite.passes.base import Work
 from arenite.passes.onnx.compute import narrowed
 from arenite.passes.onnx.fuse_layers import Layer, Limits, Reals, reals, rounded
@@ -65,6 +64,7 @@ DEQUANTIZED_REASONS = (
 _T = TypeVar("_T", bound=np.generic)
 Integers = npt.NDArray[np.int64]
 
+DEQUANTIZE = "onnx.DequantizeLinear"
 _AXIS_SINCE = 13
 _FARTHEST = 8
 """How many nodes that move weights may be between."""
@@ -87,10 +87,6 @@ class Steps:
     attrs: OnnxAttrs
 
 
-def is_dequantize(node: Node | None) -> bool:
-    return node is not None and split_op(node.op)[1] == "DequantizeLinear"
-
-
 def chain_of(weight: Value) -> tuple[Node, ...]:
     """The nodes from weights up to the DequantizeLinear from which they were only moved, the last; or none."""
     found: list[Node] = []
@@ -98,13 +94,13 @@ def chain_of(weight: Value) -> tuple[Node, ...]:
     while node is not None and node.op == "onnx.Transpose" and len(found) < _FARTHEST:
         found.append(node)
         node = node.operand(0).producer
-    return (*found, node) if node is not None and is_dequantize(node) else ()
+    return (*found, node) if node is not None and node.op == DEQUANTIZE else ()
 
 
 def dequantized(value: Value, opset: int) -> Reals | None:
     """What a DequantizeLinear of constants gives; None when this is not the result of one."""
     node = value.producer
-    if node is None or not is_dequantize(node) or any(not operand.is_constant for operand in node.present_operands):
+    if node is None or node.op != DEQUANTIZE or any(not operand.is_constant for operand in node.present_operands):
         return None
     stored = reals(node.operand(0))
     grid = _grid(node, stored.shape, opset)
@@ -147,7 +143,7 @@ def _grid(node: Node, dims: tuple[int, ...], opset: int) -> _Grid:
         OpError: they do not fit what is stored.
     """
     attrs, rank = _attrs(node), len(dims)
-    takes_axis = opset >= _AXIS_SINCE or node.op != "onnx.DequantizeLinear"
+    takes_axis = opset >= _AXIS_SINCE
     scale, zero = node.operand(1).constant, node.optional_operand(2)
     assert scale is not None
     zeros = np.zeros((), np.int64) if zero is None else np.asarray(zero.constant).astype(np.int64)
@@ -156,20 +152,20 @@ def _grid(node: Node, dims: tuple[int, ...], opset: int) -> _Grid:
     axis = attrs.integer("axis", 1)
     axis += rank if axis < 0 else 0
     block = attrs.integer("block_size", 0)
-    is_blocked = block > 0 and scale.ndim == rank
-    if scale.size == 1 and scale.ndim <= 1:
-        shape: tuple[int, ...] = (1,) * rank
-    elif is_blocked and 0 <= axis < rank:
+    if block:
         shape = tuple(-(-dim // block) if at == axis else dim for at, dim in enumerate(dims))
+        fits = axis in range(rank) and scale.shape == shape
+    elif scale.size == 1:
+        shape, fits = (1,) * rank, True
     else:
-        shape = tuple(len(scale) if at == axis and scale.ndim == 1 and takes_axis else 1 for at in range(rank))
-    fits = all(dim in (0, size) for dim, size in zip(dims, shape, strict=True) if size != 1 and not is_blocked)
-    if scale.size != int(np.prod(shape)) or not fits or (is_blocked and scale.shape != shape):
+        shape = tuple(scale.size if at == axis and takes_axis else 1 for at in range(rank))
+        fits = scale.ndim == 1 and all(size == 1 or dim in (0, size) for dim, size in zip(dims, shape, strict=True))
+    if not fits or scale.size != int(np.prod(shape)):
         raise OpError(f"'{node.name}' has scales {list(scale.shape)} for {list(dims)}")
     return _Grid(
         scale.astype(np.float64).reshape(shape),
         zeros.reshape(shape if zeros.size == scale.size else (1,) * rank),
-        axis if is_blocked else None,
+        axis if block else None,
         block,
         takes_axis,
     )
@@ -228,8 +224,6 @@ def _moved(chain: tuple[Node, ...], factor: Reals, dims: tuple[int, ...]) -> tup
         order = _attrs(node).integers("perm")
         if order is None:
             order = tuple(reversed(range(rank)))
-        if sorted(order) != list(range(rank)):
-            raise OpError(f"'{node.name}' moves {rank} dimensions as {list(order)}")
         back = [order.index(axis) for axis in range(rank)]
         moved, dims = np.transpose(moved, back), tuple(dims[axis] for axis in back)
     return np.asarray(narrowed(moved)), dims
@@ -267,7 +261,7 @@ class _Planning:
             zeros = stored[1]
             operands.append((0, stored[0]))
         old = self.node.optional_operand(2)
-        if zeros is not self.grid.zeros or (old is not None and old.type.shape != operands[0][1].shape):
+        if zeros is not self.grid.zeros or old is not None:
             dtype = self.node.operand(0).type.dtype.numpy
             operands.append((2, self._packed(np.broadcast_to(zeros, scales.shape).astype(dtype), axis)))
         return Steps(self.chain, self.is_copied, tuple(operands), self._attrs(axis))
@@ -339,15 +333,13 @@ class _Planning:
         """How many times more there will be what is stored."""
         stored = self.node.operand(0)
         others = len(stored.uses) > 1 or bool(stored.output_of)
-        if self.is_copied and len(self.chain) == 1:
+        if len(self.chain) == 1:
             return n_versions(self.layer) - 1 + others
         return self.is_copied + others
 
     def _packed(self, array: Array, axis: int | None) -> Array:
         """What lies on the grid as the operator takes it."""
-        if self.grid.blocked is None:
-            array = array.reshape(-1 if axis is not None else self.node.operand(1).type.dims)
-        return np.array(array)
+        return np.array(array.reshape(-1 if axis is not None else self.node.operand(1).type.dims))
 
     def _attrs(self, axis: int | None) -> OnnxAttrs:
         attrs = _attrs(self.node)
@@ -384,8 +376,7 @@ def carry_out_steps(steps: Steps, layer: Node, versions: Versions, work: Work) -
 def _put_all(steps: Steps, node: Node, work: Work) -> None:
     for index, array in steps.operands:
         put(node, index, f"{node.operand(0).name}_zero_point", array, work)
-    if steps.attrs != node.attrs:
-        work.rewriter.set_attrs(node, steps.attrs)
+    work.rewriter.set_attrs(node, steps.attrs)
 
 
 def put(node: Node, index: int, name: str, array: Array, work: Work) -> None:
