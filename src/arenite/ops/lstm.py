@@ -103,6 +103,10 @@ Scaling = tuple[int, int]
 """Multiplier and shift."""
 
 
+NO_CLIP = 1 << 15
+"""A magnitude that no int16 exceeds."""
+
+
 @dataclass(frozen=True)
 class LstmScalings:
     """How TFLM rescales (lstm_shared: CreateGateParams, CreateInterGateMulParams).
@@ -112,7 +116,7 @@ class LstmScalings:
         forget: forget gate times cell, to the cell. update: input gate times cell gate, to the cell.
         output: output gate times tanh of the cell, to what is given.
         cell_bits: fractional bits of the cell.
-        clip: largest magnitude of the stored cell; 0: none.
+        clip: largest magnitude of the stored cell, 0 where the attribute is less than one step; NO_CLIP: none.
     """
 
     inputs: tuple[Scaling, ...]
@@ -139,7 +143,7 @@ def lstm_scalings(call: OpCall) -> LstmScalings:
         update=quantize_multiplier(GATE_SCALE * GATE_SCALE / cell),
         output=quantize_multiplier(GATE_SCALE * GATE_SCALE / last),
         cell_bits=-_log2(cell),
-        clip=int(min(clip / cell, 32767.0)) if clip > 0 else 0,
+        clip=int(min(clip / cell, 32767.0)) if clip > 0 else NO_CLIP,
     )
 
 
@@ -254,7 +258,7 @@ def stored_cell(scalings: LstmScalings, gates: Sequence[Int64Array], cell: npt.A
     into, forget, new, _ = gates
     kept = _clip16(requantize(forget * np.asarray(cell, np.int64), *scalings.forget))
     cells = _clip16(kept + _clip16(requantize(into * new, *scalings.update)))
-    return np.clip(cells, -scalings.clip, scalings.clip) if scalings.clip else cells
+    return np.clip(cells, -scalings.clip, scalings.clip)
 
 
 def _gate(arguments: Int64Array, gate: int) -> Int64Array:

@@ -24,7 +24,7 @@ typedef struct {
     int32_t output_shift;
     int32_t output_zero_point;
     int32_t cell_bits; /* the cell's fractional bits */
-    int32_t clip;      /* largest magnitude of the cell; 0: none */
+    int32_t clip;      /* largest magnitude of the cell; 32768: none */
 } arenite_lstm_params;
 
 /* What a unit gives, not yet limited to its type, once its gates' arguments are known; its cell changes. */
@@ -37,7 +37,7 @@ ARENITE_INLINE int32_t arenite_lstm_unit(const arenite_lstm_params *params, cons
     const int32_t kept = arenite_requantize(forget * *cell, params->forget_multiplier, params->forget_shift);
     const int32_t added = arenite_requantize(into * fresh, params->update_multiplier, params->update_shift);
     int32_t next = arenite_clamp_16(arenite_clamp_16(kept) + arenite_clamp_16(added));
-    if (params->clip > 0) {
+    if (params->clip < 32768) {
         next = arenite_clamp(next, -params->clip, params->clip);
     }
     *cell = (int16_t)next;
