@@ -1,6 +1,6 @@
 """What tests of spatial operators share: a node and its constants become a model, which is run or refused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +17,7 @@ from arenite.formats.tflite import export_model
 from arenite.interp.interpreter import Interpreter
 from arenite.ir.model import Model
 from arenite.ops import core_registry
-from oracle import run_litert
+from oracle import run_litert, run_wheel
 from passes.legalize.support import agree, legalized, made_up, model_of
 
 Constants = Mapping[str, npt.ArrayLike]
@@ -72,11 +72,20 @@ def computed(model: onnx.ModelProto) -> npt.NDArray[Any]:
 
 def litert_agrees(model: onnx.ModelProto, resolver: str) -> None:
     """Assert that LiteRT computes of the exported file what onnxruntime computes of the model."""
+    _agrees(model, lambda data, arrays: run_litert(data, [arrays], resolver)[0])
+
+
+def wheel_agrees(model: onnx.ModelProto) -> None:
+    """Assert that TFLite-Micro does."""
+    _agrees(model, lambda data, arrays: run_wheel(data, [arrays])[0])
+
+
+def _agrees(model: onnx.ModelProto, execute: Callable[[bytes, list[npt.NDArray[Any]]], list[npt.NDArray[Any]]]) -> None:
     with TemporaryDirectory() as folder:
         found = legalized(model, Path(folder))
     feeds = made_up(model)
     arrays = [np.ascontiguousarray(feeds[each.name].transpose(each.order)) for each in found.inputs]
-    (ours,) = run_litert(export_model(Model("model", found.graph)), [arrays], resolver)
+    ours = execute(export_model(Model("model", found.graph)), arrays)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     for placement, output, expected in zip(found.outputs, ours, session.run(None, feeds), strict=True):
         reference = np.asarray(expected).transpose(placement.order)

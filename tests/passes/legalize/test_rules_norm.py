@@ -55,22 +55,50 @@ def test_instance_normalization(dims: list[int], opset: int) -> None:
 @given(
     groups=st.integers(1, 3),
     share=st.integers(1, 3),
-    spatial=st.lists(SIZES, min_size=1, max_size=3),
+    spatial=st.lists(SIZES, min_size=1, max_size=2),
     opset=st.sampled_from([18, 21]),
     last=st.booleans(),
 )
 def test_group_normalization(groups: int, share: int, spatial: list[int], opset: int, last: bool) -> None:
-    constants = statistics(groups * share if opset == 21 else groups)
-    rank, dims = len(spatial) + 2, [2, groups * share, *spatial]
-    of = node("GroupNormalization", "t s b", num_groups=groups)
-    # Channels first, or last.
-    perm = [0, rank - 1, *range(1, rank - 1)] if last else list(range(rank))
-    given_ = [dims[perm.index(axis)] for axis in range(rank)]
-    model = model_of(
-        [node("Transpose", "x", "t", perm=perm), of], {"x": (np.float32, given_)}, ["y"], constants, opset=opset
-    )
+    channels = groups * share
+    constants = {
+        **statistics(channels if opset == 21 else groups),
+        "w": numbers(channels, channels, *[1] * len(spatial)),
+    }
+    of = node("GroupNormalization", "t s b" if last else "x s b", num_groups=groups)
+    # What a convolution gives has its channels last.
+    nodes = [node("Conv", "x w", "t"), of] if last else [of]
+    model = model_of(nodes, {"x": (np.float32, [2, channels, *spatial])}, ["y"], constants, opset=opset)
     ops = run(model, tolerance=1e-4)
-    assert [op for op in ops if op != "reshape"] == [*CORE, "mul", "mul", "add"]
+    assert [op for op in ops if op not in ("reshape", "conv2d", "depthwise_conv2d")] == [*CORE, "mul", "mul", "add"]
+
+
+@pytest.mark.parametrize("outputs", [["y"], ["y", "n"], ["y", "q"]])
+def test_groups_as_pytorch_writes_them(outputs: list[str]) -> None:
+    nodes = [
+        node("Conv", "x w", "c"),
+        node("Reshape", "c groups", "r"),
+        node("InstanceNormalization", "r ones zeros", "n"),
+        node("Reshape", "n whole", "q"),
+        node("Mul", "q s", "m"),
+        node("Add", "m b", "a"),
+        node("Conv", "a w"),
+    ]
+    constants: dict[str, Any] = {
+        "w": numbers(4, 4, 1, 1),
+        "groups": np.array([0, 2, -1], np.int64),
+        "whole": np.array([1, 4, 3, 5], np.int64),
+        "ones": np.ones(2, np.float32),
+        "zeros": np.zeros(2, np.float32),
+        "s": numbers(4, 1, 1),
+        "b": numbers(4, 1, 1, seed=6),
+    }
+    model = model_of(nodes, {"x": (np.float32, [1, 4, 3, 5])}, outputs, constants)
+    ops = run(model, tolerance=1e-4)
+    if "n" in outputs:
+        assert ops.count("transpose") == 2
+    else:
+        assert ops == ["conv2d", "reshape", *CORE, "mul", "reshape", "mul", "add", "conv2d"]
 
 
 @st.composite
@@ -118,13 +146,11 @@ def test_a_scale_that_is_computed() -> None:
     first=st.booleans(),
 )
 def test_lrn(dims: tuple[int, ...], size: int, beta: float, first: bool) -> None:
-    of = node("LRN", "t", size=size, beta=beta, alpha=0.3, bias=1.5)
-    perm = [0, 1, 2, 3] if first else [0, 3, 1, 2]
-    nodes = [node("Transpose", "x", "t", perm=perm), of]
-    given_ = [dims[perm.index(axis)] for axis in range(4)]
-    ops = run(model_of(nodes, {"x": (np.float32, given_)}, ["y"]))
+    of = node("LRN", "x" if first else "t", size=size, beta=beta, alpha=0.3, bias=1.5)
+    nodes = [of] if first else [node("MaxPool", "x", "t", kernel_shape=[1, 1]), of]
+    ops = run(model_of(nodes, {"x": (np.float32, dims)}, ["y"]))
     power = {0.5: ["rsqrt", "mul"], 0.75: ["rsqrt", "sqrt", "mul", "mul"], 1.0: ["div"], 0.6: ["pow", "div"]}[beta]
-    assert [op for op in ops if op != "reshape"] == ["mul", "conv2d", *power]
+    assert [op for op in ops if op not in ("reshape", "max_pool2d")] == ["mul", "conv2d", *power]
 
 
 @pytest.mark.parametrize("size", [2, 4, 12])

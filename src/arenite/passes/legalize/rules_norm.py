@@ -50,11 +50,49 @@ def _instance_normalization(site: Site, node: Node) -> None:
     if len(dims) < 3:
         raise RefusedError(f"the input must have spatial dimensions, but is {list(dims)}")
     _one_each(site, node, dims[1], "channels")
+    epsilon = attributes(node).number("epsilon", 1e-5)
+    if (source := _split_before(site, node)) is not None:
+        _normalize_groups(site, node, source, epsilon)
+        return
     core, order = site.lie(data)
     scale, bias = (_aligned(site, node.operand(index), len(order) - order.index(1)) for index in (1, 2))
     axes = [place for place, axis in enumerate(order) if axis not in (0, 1)]
-    epsilon = attributes(node).number("epsilon", 1e-5)
     site.put(result, _Normalizer(site, core, axes, epsilon).scaled(scale, bias, result.name), order)
+
+
+def _split_before(site: Site, node: Node) -> Value | None:
+    """Where groups of channels are normalized as PyTorch writes it, the value of these channels.
+
+    A Reshape makes of [batch, channels, ...] a tensor [batch, groups, elements], and others undo it after the node.
+    With channels last, these elements do not lie side by side.
+    """
+    before, result = node.operand(0).producer, node.results[0]
+    if before is None or before.op != "onnx.Reshape" or result.output_of:
+        return None
+    source, dims = before.operand(0), site.dims(result)
+    own = site.dims(source)
+    whole = len(dims) == 3 and len(own) > 2 and own[0] == dims[0] and own[1] % dims[1] == 0 and 0 not in own
+    undone = all(
+        use.index == 0 and use.node.op == "onnx.Reshape" and site.dims(use.node.results[0]) == own
+        for use in result.uses
+    )
+    is_last = _order_for_groups(site, source) != as_in_onnx(len(own))
+    return source if whole and undone and is_last and result.uses else None
+
+
+def _normalize_groups(site: Site, node: Node, source: Value, epsilon: float) -> None:
+    """Give what the Reshapes after the node make of its result, too."""
+    dims, result = site.dims(source), node.results[0]
+    groups, order = site.dims(result)[1], channels_last(len(dims))
+    core = site.get(source, order)
+    split = (dims[0], int(np.prod(dims[2:])), groups, dims[1] // groups)
+    scale, bias = (site.reshaped(site.get(node.operand(index)), (groups, 1)) for index in (1, 2))
+    parts = _Normalizer(site, site.reshaped(core, split), [1, 3], epsilon).scaled(scale, bias)
+    for whole in dict.fromkeys(use.node.results[0] for use in result.uses):
+        site.put(whole, site.reshaped(parts, core.type.dims, name=whole.name), order)
+    # Nobody reads this one.
+    (moved_,) = site.emit("transpose", [parts, site.ints("perm", (0, 2, 3, 1))])
+    site.put(result, site.reshaped(moved_, site.dims(result)), as_in_onnx(3))
 
 
 def _group_normalization(site: Site, node: Node) -> None:
@@ -256,10 +294,20 @@ def _order_for_groups(site: Site, data: Value) -> Order:
 
 
 RULES = (
-    Rule("BatchNormalization", _batch_normalization, Flow.THROUGH),
-    Rule("InstanceNormalization", _instance_normalization, Flow.THROUGH),
-    Rule("GroupNormalization", _group_normalization, Flow.THROUGH),
-    Rule("LayerNormalization", _layer_normalization, Flow.THROUGH),
-    Rule("RMSNormalization", _rms_normalization, Flow.THROUGH),
-    Rule("LRN", _lrn, Flow.THROUGH),
+    Rule(
+        "BatchNormalization",
+        _batch_normalization,
+        Flow.THROUGH,
+        "`mul`, `add`, where they are not part of a convolution already",
+    ),
+    Rule(
+        "InstanceNormalization",
+        _instance_normalization,
+        Flow.THROUGH,
+        "`mean`, `squared_difference`, `rsqrt` and arithmetic",
+    ),
+    Rule("GroupNormalization", _group_normalization, Flow.THROUGH, "as InstanceNormalization, of groups"),
+    Rule("LayerNormalization", _layer_normalization, Flow.THROUGH, "as InstanceNormalization, of the last dimensions"),
+    Rule("RMSNormalization", _rms_normalization, Flow.THROUGH, "`mean` of squares, `rsqrt`, `mul`"),
+    Rule("LRN", _lrn, Flow.THROUGH, "`conv2d` of squares over channels, and arithmetic"),
 )

@@ -24,6 +24,9 @@ def _transpose(site: Site, node: Node) -> None:
 def _view(site: Site, node: Node) -> None:
     """Reshape, Flatten, Squeeze, Unsqueeze: whatever their shapes say, the result's dimensions are known."""
     data, result = node.operand(0), node.results[0]
+    if site.orders(result):
+        # The rule of the node before gave it.
+        return
     before, after = site.dims(data), site.dims(result)
     if math.prod(before) != math.prod(after):
         raise RefusedError(f"{list(before)} cannot become {list(after)}")
