@@ -184,6 +184,7 @@ def test_the_suffix_must_be_the_models(path: Path, tmp_path: Path) -> None:
     done = call(path, "-o", tmp_path / "out.tflite")
     assert done.returncode == 2
     assert "ends in .onnx" in done.stderr
+    assert f"arenite convert {path} -o {tmp_path / 'out.tflite'}" in done.stderr
 
 
 def test_out_must_be_given(path: Path) -> None:

@@ -52,6 +52,7 @@ def refuse_strangers(context: typer.Context, model: str, answer: Callable[[str],
 
 
 _FORMATS = "leave it out: optimize writes the format that it reads"
+_TFLITE = "use 'arenite convert MODEL.onnx -o OUT.tflite': optimize writes the format that it reads"
 _NUMBERS = "leave it out: optimize keeps numbers as they are, and quantizes nothing"
 _STANDARD = "leave it out: every pass of 'arenite passes' runs, and operators stay standard ones"
 
@@ -147,8 +148,9 @@ FOREIGN = {
 """Of onnxsim, onnxslim and the tools that come with onnxruntime; written with hyphens."""
 
 PREFIXES = {
+    "--emit-tflite": _TFLITE,
     "--emit-": _FORMATS,
-    "--tflite-": _FORMATS,
+    "--tflite-": _TFLITE,
     "--coreml-": _FORMATS,
     "--mlir-": _FORMATS,
     "--onnx-mlir": _FORMATS,

@@ -58,7 +58,8 @@ def compile_problems(graph: Graph, registry: Registry) -> list[str]:
 def _refuse_onnx(model: Model) -> None:
     if model.format == "onnx":
         raise ModelError(
-            f"{model.name} is an ONNX model: it can be run by the interpreter, but not compiled; give a .tflite"
+            f"{model.name} is an ONNX model: it can be run by the interpreter, but not compiled; give a .tflite "
+            "('arenite convert' makes one, of floats)"
         )
 
 

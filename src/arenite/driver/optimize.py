@@ -49,7 +49,11 @@ def optimize_file(
         SelfCheckError: the result is not what the original is; nothing is written but a reproducer.
     """
     if out.suffix.lower() != path.suffix.lower():
-        raise UsageError(f"-o {out}: optimize writes the format that it reads: give a name that ends in {path.suffix}")
+        other = (path.suffix.lower(), out.suffix.lower()) == (".onnx", ".tflite")
+        instead = f"; for the other: arenite convert {path} -o {out}" if other else ""
+        raise UsageError(
+            f"-o {out}: optimize writes the format that it reads: give a name that ends in {path.suffix}{instead}"
+        )
     if path.suffix.lower() == ".onnx" and (options.keep_float16 or options.fold_channels):
         raise UsageError("--keep-fp16 and --fold-channels are for .tflite models; this one is a .onnx")
     step("reading the model")
