@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from hypothesis import given
@@ -209,9 +210,15 @@ def test_what_has_no_counterpart(of: onnx.NodeProto, dims: list[int], weights: A
     assert refusal(unchecked(of, dims, {} if weights is None else {"w": weights})) == expected
 
 
-def test_pools_of_integers_have_no_counterpart() -> None:
-    model = one(node("MaxPool", "x", kernel_shape=[2, 2]), [1, 2, 5, 5], dtype=np.uint8)
-    assert refusal(model) == "the input must be float32, but is uint8, of which a .tflite has quantized pools alone"
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_max_pools_of_integers(dtype: npt.DTypeLike) -> None:
+    of = node("MaxPool", "x", kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2])
+    assert run(one(of, [1, 2, 5, 5], dtype=dtype)) == ["cast", "max_pool2d", "cast"]
+
+
+def test_pools_of_float64_have_no_counterpart() -> None:
+    model = one(node("MaxPool", "x", kernel_shape=[2, 2]), [1, 2, 5, 5], dtype=np.float64)
+    assert "float64" in refusal(model)
 
 
 @pytest.mark.parametrize("operator", ["LpPool", "GlobalLpPool"])

@@ -259,7 +259,7 @@ RULES = (
         "Resize",
         _resize,
         Flow.PLANE,
-        "`resize_nearest_neighbor`, `resize_bilinear`, or `gather` where TFLite's take other elements",
+        "`resize_nearest_neighbor`, `resize_bilinear`; where these take other elements, `gather` and arithmetic",
     ),
     Rule("Upsample", _resize, Flow.PLANE, "as Resize"),
 )

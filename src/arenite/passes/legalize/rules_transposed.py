@@ -180,6 +180,6 @@ RULES = (
         "ConvTranspose",
         _conv_transpose,
         Flow.PLANE,
-        "`transpose_conv`; in groups `conv2d` over an input with zeros in between",
+        "`transpose_conv`; in groups or dilated, `conv2d` or `depthwise_conv2d` over an input with zeros in between",
     ),
 )

@@ -56,10 +56,10 @@ def same(site: Site, node: Node) -> None:
 
 
 RULES = (
-    Rule("Transpose", _transpose),
-    Rule("Reshape", _view, Flow.VIEW),
-    Rule("Flatten", _view, Flow.VIEW),
-    Rule("Squeeze", _view, Flow.VIEW),
-    Rule("Unsqueeze", _view, Flow.VIEW),
-    Rule("Identity", same, Flow.THROUGH),
+    Rule("Transpose", _transpose, says="nothing: the order of the dimensions is kept in mind"),
+    Rule("Reshape", _view, Flow.VIEW, "`reshape`"),
+    Rule("Flatten", _view, Flow.VIEW, "`reshape`"),
+    Rule("Squeeze", _view, Flow.VIEW, "`reshape`"),
+    Rule("Unsqueeze", _view, Flow.VIEW, "`reshape`"),
+    Rule("Identity", same, Flow.THROUGH, "nothing"),
 )

@@ -9,10 +9,12 @@ import numpy.typing as npt
 from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs, Padding
 from arenite.ir.graph import Array, Node, Value
+from arenite.ops.cast import CastAttrs
 from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
 from arenite.ops.pool import Pool2dAttrs
 from arenite.ops.reduce import ReduceAttrs
 from arenite.ops.windows import Window, spelled
+from arenite.passes.legalize.formulas import cast
 from arenite.passes.legalize.framing import bounded, compact, framed, on_plane, placed, window_pair
 from arenite.passes.legalize.orders import plane
 from arenite.passes.legalize.refusal import RefusedError
@@ -20,6 +22,8 @@ from arenite.passes.legalize.rule import Flow, Rule
 from arenite.passes.legalize.site import Site, attributes, only_results
 from arenite.passes.onnx.fuse_windows import Windows, read_windows
 
+_EXACT_AS_FLOATS = frozenset({DType.INT8, DType.UINT8})
+"""Of which a .tflite has pools only if they are quantized."""
 _SPATIAL = (1, 2)
 """How many spatial dimensions the core dialect has windows for."""
 
@@ -102,9 +106,16 @@ def bias_of(site: Site, node: Node) -> Value | None:
 def _max_pool(site: Site, node: Node) -> None:
     only_results(node, 1, {1: "Indices"})
     data, result = node.operand(0), node.results[0]
-    core = site.get(data, plane(spatial_rank(site, data)))
+    order, dtype = plane(spatial_rank(site, data)), site.dtype(data)
+    core = site.get(data, order)
     attrs = _pool_attrs(core, _pool_windows(site, node)[1])
-    site.give(result, "max_pool2d", [core], attrs, order=plane(site.rank(data)))
+    if dtype is DType.FLOAT32:
+        site.give(result, "max_pool2d", [core], attrs, order=order)
+    elif dtype in _EXACT_AS_FLOATS:
+        (core,) = site.emit("max_pool2d", [cast(site, core, DType.FLOAT32)], attrs)
+        site.give(result, "cast", [core], CastAttrs(DType.FLOAT32, dtype), order=order, dtype=dtype)
+    else:
+        raise RefusedError(f"the input must be float32, int8 or uint8, but is {dtype}")
 
 
 def _average_pool(site: Site, node: Node) -> None:
@@ -148,9 +159,7 @@ def _pool_windows(site: Site, node: Node) -> tuple[Windows, Windows]:
         RefusedError: a pool of the core dialect has no such windows.
     """
     data, attrs = node.operand(0), attributes(node)
-    rank, dtype = site.rank(data), site.dtype(data)
-    if dtype is not DType.FLOAT32:
-        raise RefusedError(f"the input must be float32, but is {dtype}, of which a .tflite has quantized pools alone")
+    rank = site.rank(data)
     kernel = attrs.integers("kernel_shape")
     if kernel is None or len(kernel) != rank - 2:
         raise RefusedError(f"kernel_shape must have {rank - 2} sizes, but is {list(kernel or ())}")
@@ -216,8 +225,13 @@ def _within_result(windows: Windows, sizes: tuple[int, ...], results: tuple[int,
 
 RULES = (
     Rule("Conv", _conv, Flow.PLANE, "`conv2d`, or `depthwise_conv2d` where each channel is a group"),
-    Rule("MaxPool", _max_pool, Flow.PLANE, "`max_pool2d`"),
-    Rule("AveragePool", _average_pool, Flow.PLANE, "`average_pool2d`; with padding that counts then `mul`"),
+    Rule("MaxPool", _max_pool, Flow.PLANE, "`max_pool2d`; of integers between two `cast`"),
+    Rule(
+        "AveragePool",
+        _average_pool,
+        Flow.PLANE,
+        "`average_pool2d`; padded otherwise than by SAME, `pad` before it and `mul` behind",
+    ),
     Rule("GlobalAveragePool", _global("mean"), Flow.PLANE, "`mean`"),
     Rule("GlobalMaxPool", _global("reduce_max"), Flow.PLANE, "`reduce_max`"),
 )
