@@ -15,8 +15,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import arenite
 from arenite.api import ConvertResult, Model
 from arenite.driver.onnx_references import TOLERANCE, made_up
@@ -109,7 +107,7 @@ def by_litert(path: Path, result: ConvertResult) -> float | None:
         print(f"  {path.stem}: {str(error).splitlines()[0][:150]}", file=sys.stderr)
         return None
     for detail, layout in zip(interpreter.get_input_details(), layouts.inputs, strict=True):
-        interpreter.set_tensor(detail["index"], np.ascontiguousarray(layout.into_file(feeds[0][layout.name])))
+        interpreter.set_tensor(detail["index"], layout.into_file(feeds[0][layout.name]))
     interpreter.invoke()
     found = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
     pairs = zip(expected, found, layouts.outputs, strict=True)

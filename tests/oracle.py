@@ -31,7 +31,7 @@ def run_wheel(
     results = []
     for feed in feeds:
         for index, array in enumerate(feed):
-            interpreter.set_input(np.ascontiguousarray(array), index)
+            interpreter.set_input(np.array(array, order="C"), index)
         interpreter.invoke()
         results.append([np.array(interpreter.get_output(index)) for index in range(n_outputs)])
     return results
@@ -57,7 +57,7 @@ def run_litert(data: bytes, feeds: Sequence[Sequence[AnyArray]], resolver: str =
     results = []
     for feed in feeds:
         for detail, array in zip(inputs, feed, strict=True):
-            interpreter.set_tensor(detail["index"], np.ascontiguousarray(array))
+            interpreter.set_tensor(detail["index"], np.array(array, order="C"))
         interpreter.invoke()
         results.append([np.array(interpreter.get_tensor(detail["index"])) for detail in outputs])
     return results

@@ -47,12 +47,35 @@ def test_litert_computes_what_onnxruntime_does(path: Path, keep: bool, pad: Any,
     result = arenite.convert(model, input_shapes={"image": (n, 3, 12, 10)}, keep_layouts=keep, pad=pad)
     layouts = read_layouts(result.model)
     assert layouts is not None
-    (taken,) = (np.ascontiguousarray(each.into_file(image(n))) for each in layouts.inputs)
+    (taken,) = (each.into_file(image(n)) for each in layouts.inputs)
     (found,) = oracle.run_litert(result.data, [[taken]])
     expected = onnxruntime.InferenceSession(path).run(None, {"image": image(n)})
     for each, one, other in zip(layouts.outputs, expected, found, strict=True):
         np.testing.assert_allclose(np.asarray(each.out_of_file(other), np.float32), one, rtol=1e-4, atol=1e-4)
     assert taken.shape == ((n, 3, 12, 10) if keep else (n, 12, 10, 3))
+
+
+ODD = [
+    "(float x) => (float y) { y = Relu (x) }",
+    "(float[1, 3, 4] x) => (float[1, 3, 4] y, float[1, 3, 4] z) { y = Identity (x) z = Relu (x) }",
+    "(float[2, 3] x, float[2] w) => (float[2, 3] y, int64[2] z) { y = Relu (x) z = Constant <value_ints = [1, 2]> ()}",
+    "(bool[2] x) => (bool[2] y) { y = Not (x) }",
+]
+
+
+@pytest.mark.wheel
+@pytest.mark.litert
+@pytest.mark.parametrize(
+    "text", [NET.replace("[N,", "[1,"), *(f'<ir_version: 8, opset_import: ["": 17]> g {t}' for t in ODD)]
+)
+def test_tflite_micro_computes_what_litert_does(path: Path, text: str) -> None:
+    path.write_bytes(net(text).SerializeToString())
+    result = arenite.convert(arenite.load(path))
+    assert result.checked.inputs == 3
+    feeds = oracle.random_feeds(result.data)
+    for one, other in zip(oracle.run_wheel(result.data, feeds), oracle.run_litert(result.data, feeds), strict=True):
+        for first, second in zip(one, other, strict=True):
+            np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.litert

@@ -208,7 +208,7 @@ class ConvertCheck:
 
 def into_file(feed: Feed, layouts: Layouts) -> list[Array]:
     """Inputs of the onnx model as the file takes them."""
-    return [np.ascontiguousarray(layout.into_file(feed[layout.name])) for layout in layouts.inputs]
+    return [layout.into_file(feed[layout.name]) for layout in layouts.inputs]
 
 
 def _doubt(

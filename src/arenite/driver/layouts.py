@@ -105,4 +105,4 @@ def _dims(value: Value, layout: Layout | None) -> tuple[int | str, ...] | None:
 def _each(layouts: Sequence[Layout], arrays: Sequence[Array], move: Callable[[Layout, Array], Array]) -> list[Array]:
     if not layouts:
         return list(arrays)
-    return [np.ascontiguousarray(move(layout, array)) for layout, array in zip(layouts, arrays, strict=True)]
+    return [move(layout, array) for layout, array in zip(layouts, arrays, strict=True)]

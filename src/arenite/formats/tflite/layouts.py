@@ -9,6 +9,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from arenite._base.errors import ModelError
 from arenite.formats.tflite.details import TfliteDetails
 from arenite.ir.graph import Array, Value
@@ -54,11 +56,12 @@ class Layout:
 
     def into_file(self, array: Array) -> Array:
         """An array of the onnx model as the file has it."""
-        return array.transpose(self.order)
+        # Laid out anew, as its readers want it; ascontiguousarray makes a vector of a scalar.
+        return np.array(array.transpose(self.order), order="C")
 
     def out_of_file(self, array: Array) -> Array:
         """An array of the file as the onnx model has it."""
-        return array.transpose([self.order.index(axis) for axis in range(len(self.order))])
+        return np.array(array.transpose([self.order.index(axis) for axis in range(len(self.order))]), order="C")
 
 
 @dataclass(frozen=True)
