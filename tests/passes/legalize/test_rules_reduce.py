@@ -112,6 +112,21 @@ def test_sums_of_exponentials_do_not_overflow() -> None:
     run(model, feeds={"x": np.array([[900, 901, 899], [-900, -901, -899]], np.float32)})
 
 
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_norms(p: int, axis: int) -> None:
+    model = one(node("LpNormalization", "x", p=p, axis=axis), [2, 3, 4])
+    x = numbers(2, 3, 4)
+    x[:, :, 1] = 0
+    x[:, 1] = 0
+    x[1] = 0
+    assert "transpose" not in run(model, feeds={"x": x})
+
+
+def test_other_norms() -> None:
+    assert refusal(one(node("LpNormalization", "x", p=3), [2, 3])) == "p must be 1 or 2, but is 3"
+
+
 def test_what_is_refused() -> None:
     model = model_of([node("ReduceSum", "x a")], {"x": (np.float32, [2, 3]), "a": (np.int64, [1])}, ["y"])
     assert refusal(model) in (

@@ -88,6 +88,21 @@ def _reduce(steps: Steps, *, alone: Sequence[str] = ()) -> Callable[[Site, Node]
     return apply
 
 
+def _lp_normalization(site: Site, node: Node) -> None:
+    """Each element over the norm along one dimension, 0 where that is 0."""
+    attrs, data = attributes(node), node.operand(0)
+    p = attrs.integer("p", 2)
+    if p not in (1, 2):
+        raise RefusedError(f"p must be 1 or 2, but is {p}")
+    core, order = site.lie(data)
+    axes = site.ints("axes", [order.index(axis_in(attrs.integer("axis", -1), site.rank(data)))])
+    steps = _plain("sum", before="abs") if p == 1 else _plain("sum", before="square", after="sqrt")
+    norm = steps(site, core, axes, True)
+    there = say(site, "greater", norm, 0.0, dtype=DType.BOOL)
+    zero = site.const("zero", np.zeros((), np.float32))
+    say_result(site, node, order, "select_v2", there, say(site, "div", core, norm), zero)
+
+
 def _arg(op: str) -> Callable[[Site, Node], None]:
     def apply(site: Site, node: Node) -> None:
         data, result, attrs = node.operand(0), node.results[0], attributes(node)
@@ -187,6 +202,7 @@ RULES = (
         Rule(operator, _reduce(steps, alone=alone), Flow.THROUGH, says)
         for operator, (steps, alone, says) in _REDUCTIONS.items()
     ),
+    Rule("LpNormalization", _lp_normalization, Flow.THROUGH, "as ReduceL1 or ReduceL2, then `div`, `select_v2`"),
     Rule("ArgMax", _arg("arg_max"), says="`arg_max`"),
     Rule("ArgMin", _arg("arg_min"), says="`arg_min`"),
     Rule("Softmax", _softmax("softmax"), Flow.THROUGH, "`softmax`; the axis goes last if it does not lie so"),
