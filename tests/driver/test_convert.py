@@ -275,7 +275,7 @@ def test_a_bias_that_does_not_fit_is_refused(path: Path) -> None:
     (bias,) = [tensor for tensor in model.graph.initializer if tensor.name == "b3"]
     bias.CopyFrom(onnx.numpy_helper.from_array(np.zeros(3, np.float32), "b3"))
     onnx.save(model, path)
-    with pytest.raises(ModelError, match=r"node 'n_y' \(Gemm\): C must have 5 elements or one, but is \[3\]"):
+    with pytest.raises(ModelError, match=r"node 'n_y' \(Gemm\): C must .* but is \[3\]"):
         arenite.convert(arenite.load(path), input_shapes=SHAPES)
 
 

@@ -28,7 +28,7 @@ from arenite.passes.base import Pass
 from arenite.passes.fold import TOO_LARGE
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.legalize import Placement, legalize
-from arenite.passes.pipeline import run_pipeline
+from arenite.passes.pipeline import PipelineResult, run_pipeline
 from arenite.passes.presets import file_passes
 from arenite.passes.progress import Progress
 
@@ -105,42 +105,30 @@ def _convert(
     model: Model, options: ConvertOptions, *, source: Path | None, reproducer: Path, step: Tell
 ) -> ConvertResult:
     kept = _kept(model.graph, options)
+    untouched = replace(model, graph=clone_graph(model.graph))
     original = replace(model, graph=clone_graph(model.graph))
     interface = apply_options(original, options.optimize)
-    asked = Asked.within_budget(options.optimize.check, source if interface.is_empty else None, step)
     # The check at the end sees what the passes did to the onnx model, too.
-    before_all = replace(model, graph=clone_graph(model.graph))
     optimized = optimize_onnx(
         model, replace(options.optimize, check=0), source=source, reproducer=reproducer, step=step
     )
     _refuse_open_sizes(model.graph)
     step("converting")
-    registry = default_toolbox().registry
-    operators = onnx_registry(model, options.optimize)
-    try:
-        legalized = legalize(model.graph, operators, registry, keep_layouts=kept)
-    except ModelError as error:
-        raise ModelError((*error.problems, *_hints(optimized, model))) from None
-    passes = core_passes(options)
-    core = clone_graph(legalized.graph)
-    result = run_pipeline(core, passes, registry, instruments=(VerifyGraph(), Progress(step, len(passes))))
-    step("writing it in memory")
-    layouts = Layouts(_layouts(legalized.inputs), _layouts(legalized.outputs))
-    data = export_model(Model(model.name, core, "tflite", _details(core, layouts)))
-    read_back = import_model(data, model.name)
+    converted, core, result = _legalized(optimized, options, kept, step)
+    read_back = import_model(converted.data, model.name)
     checked = Comparison(0, options.optimize.check)
     if options.optimize.check:
-        converted = Converted(model, operators, legalized.graph, passes, registry, layouts, data)
-        checked = ConvertCheck(original, before_all, options.optimize, asked, reproducer).of(converted, read_back)
+        asked = Asked.within_budget(options.optimize.check, source if interface.is_empty else None, step)
+        checked = ConvertCheck(original, untouched, options.optimize, asked, reproducer).of(converted, read_back)
     written = with_pad_operators(core)
     extras = Extras(written, original.graph)
     return ConvertResult(
         model=read_back,
-        data=data,
+        data=converted.data,
         before=optimized.before,
-        after=replace(core_costs(written, registry), file_nbytes=len(data)),
-        inputs=_ports(legalized.inputs, layouts.inputs, core.inputs),
-        outputs=_ports(legalized.outputs, layouts.outputs, core.outputs),
+        after=replace(core_costs(written, converted.registry), file_nbytes=len(converted.data)),
+        inputs=_ports(converted.layouts.inputs, core.inputs),
+        outputs=_ports(converted.layouts.outputs, core.outputs),
         operators=tuple(Counter(node.op for node in read_back.graph.nodes).most_common()),
         transposes=extras.transposes(),
         pads=extras.pads(),
@@ -150,6 +138,24 @@ def _convert(
         notes=_notes(optimized, model),
         checked=checked,
     )
+
+
+def _legalized(
+    optimized: OptimizeResult, options: ConvertOptions, kept: frozenset[str], step: Tell
+) -> tuple[Converted, Graph, PipelineResult]:
+    """The stages of a conversion, the graph that is written, and what the passes did to it."""
+    model, registry = optimized.model, default_toolbox().registry
+    operators = onnx_registry(model, options.optimize)
+    try:
+        legalized = legalize(model.graph, operators, registry, keep_layouts=kept)
+    except ModelError as error:
+        raise ModelError((*error.problems, *_hints(optimized, model))) from None
+    passes = core_passes(options)
+    core = clone_graph(legalized.graph)
+    result = run_pipeline(core, passes, registry, instruments=(VerifyGraph(), Progress(step, len(passes))))
+    layouts = Layouts(_layouts(legalized.inputs), _layouts(legalized.outputs))
+    data = export_model(Model(model.name, core, "tflite", _details(core, layouts)))
+    return Converted(model, operators, legalized.graph, passes, registry, layouts, data), core, result
 
 
 def core_passes(options: ConvertOptions) -> list[Pass]:
@@ -220,10 +226,10 @@ def _details(graph: Graph, layouts: Layouts) -> TfliteDetails:
     )
 
 
-def _ports(placements: Sequence[Placement], layouts: Sequence[Layout], values: Sequence[Value]) -> tuple[Port, ...]:
+def _ports(layouts: Sequence[Layout], values: Sequence[Value]) -> tuple[Port, ...]:
     return tuple(
-        Port(placement.name, str(value.type.dtype), placement.dims, value.type.dims, layout)
-        for placement, layout, value in zip(placements, layouts, values, strict=True)
+        Port(layout.name, str(value.type.dtype), layout.dims_in_onnx(value.type.dims), value.type.dims, layout)
+        for layout, value in zip(layouts, values, strict=True)
     )
 
 
