@@ -101,6 +101,29 @@ def test_groups_as_pytorch_writes_them(outputs: list[str]) -> None:
         assert ops == ["conv2d", "reshape", *CORE, "mul", "reshape", "mul", "add", "conv2d"]
 
 
+def test_groups_behind_a_shuffle_are_transposed_once() -> None:
+    nodes = [
+        node("Conv", "x w", "c"),
+        node("Reshape", "c apart", "r"),
+        node("Transpose", "r", "t", perm=[0, 2, 1, 3, 4]),
+        node("Reshape", "t whole", "q"),
+        node("Reshape", "q groups", "g"),
+        node("InstanceNormalization", "g s b", "n"),
+        node("Reshape", "n whole", "m"),
+        node("Conv", "m w"),
+    ]
+    constants: dict[str, Any] = {
+        "w": numbers(6, 6, 1, 1),
+        "apart": np.array([1, 2, 3, 4, 5], np.int64),
+        "whole": np.array([1, 6, 4, 5], np.int64),
+        "groups": np.array([0, 3, -1], np.int64),
+        "s": numbers(3),
+        "b": numbers(3, seed=6),
+    }
+    model = model_of(nodes, {"x": (np.float32, [1, 6, 4, 5])}, ["y"], constants)
+    assert run(model, tolerance=1e-4).count("transpose") == 1
+
+
 @st.composite
 def layers(draw: st.DrawFn, operator: str, opset: int) -> onnx.ModelProto:
     dims = draw(st.lists(SIZES, min_size=1, max_size=4))

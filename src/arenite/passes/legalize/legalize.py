@@ -203,7 +203,10 @@ def _wished_by(
     if rule is None or not node.operands:
         return
     first, result = node.optional_operand(0), node.results[0]
-    if node.op == "onnx.Transpose" and first is not None and result in wishes:
+    ends = None if rule.around is None or first is None else rule.around(facts, node)
+    if ends is not None:
+        yield from _wished_through_view(*ends, facts, wishes)
+    elif node.op == "onnx.Transpose" and first is not None and result in wishes:
         perm = attributes(node).integers("perm") or tuple(reversed(range(len(wishes[result]))))
         if sorted(perm) == list(range(len(wishes[result]))):
             yield first, before_transpose(wishes[result], perm)
@@ -211,15 +214,21 @@ def _wished_by(
         rank = facts.of(first).rank
         if rank is not None and rank > 2:
             yield first, channels_last(rank)
-    elif rule.flow is Flow.VIEW and first is not None and result in wishes:
-        before, after = facts.of(first).dims, facts.of(result).dims
-        if before is not None and after is not None and math.prod(before) == math.prod(after):
-            order = reshaped_for(wishes[result], before, after)
-            yield from () if order is None else [(first, order)]
+    elif rule.flow is Flow.VIEW and first is not None:
+        yield from _wished_through_view(first, result, facts, wishes)
     elif rule.flow is Flow.THROUGH and result in wishes:
         for value in node.present_operands:
             if facts.of(value).rank == len(wishes[result]):
                 yield value, wishes[result]
+
+
+def _wished_through_view(
+    first: Value, result: Value, facts: Facts, wishes: Mapping[Value, Order]
+) -> Iterable[tuple[Value, Order]]:
+    before, after = facts.of(first).dims, facts.of(result).dims
+    if result in wishes and before is not None and after is not None and math.prod(before) == math.prod(after):
+        order = reshaped_for(wishes[result], before, after)
+        yield from () if order is None else [(first, order)]
 
 
 def _inputs(graph: Graph, site: Site, keep_layouts: frozenset[str]) -> tuple[Placement, ...]:

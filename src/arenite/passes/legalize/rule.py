@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from arenite.ir.graph import Node
+from arenite.ir.graph import Node, Value
 from arenite.passes.legalize.site import Site
+from arenite.passes.onnx.facts import Facts
 
 
 class Flow(Enum):
@@ -26,9 +27,12 @@ class Rule:
         apply: emits nodes and says what the results are. Raises RefusedError.
         flow: what it asks of its first operand's order.
         says: which ops nodes become, for the documentation; in Markdown.
+        around: where nodes before and behind are said together with a node, the values before and behind all of
+            them: they have the same elements in ONNX's sequence.
     """
 
     operator: str
     apply: Callable[[Site, Node], None]
     flow: Flow = Flow.NONE
     says: str = ""
+    around: Callable[[Facts, Node], tuple[Value, Value] | None] | None = None

@@ -7,10 +7,12 @@ from arenite.ir.graph import Node, Value
 from arenite.ops.conv import Conv2dAttrs
 from arenite.ops.reduce import ReduceAttrs
 from arenite.passes.legalize.framing import along_channels, bounded
-from arenite.passes.legalize.orders import UNIT, Order, as_in_onnx, channels_last, moves_nothing, without_units
+from arenite.passes.legalize.orders import UNIT, Order, as_in_onnx, channels_last, moved, moves_nothing, without_units
 from arenite.passes.legalize.refusal import RefusedError
+from arenite.passes.legalize.reshaping import reshaped_for
 from arenite.passes.legalize.rule import Flow, Rule
 from arenite.passes.legalize.site import Site, attributes, only_results
+from arenite.passes.onnx.facts import Facts
 
 _LRN_POWERS = (0.5, 0.75, 1.0)
 """Which roots say."""
@@ -51,8 +53,7 @@ def _instance_normalization(site: Site, node: Node) -> None:
         raise RefusedError(f"the input must have spatial dimensions, but is {list(dims)}")
     _one_each(site, node, dims[1], "channels")
     epsilon = attributes(node).number("epsilon", 1e-5)
-    if (source := _split_before(site, node)) is not None:
-        _normalize_groups(site, node, source, epsilon)
+    if _says_groups(site, node, epsilon):
         return
     core, order = site.lie(data)
     scale, bias = (_aligned(site, node.operand(index), len(order) - order.index(1)) for index in (1, 2))
@@ -60,39 +61,52 @@ def _instance_normalization(site: Site, node: Node) -> None:
     site.put(result, _Normalizer(site, core, axes, epsilon).scaled(scale, bias, result.name), order)
 
 
-def _split_before(site: Site, node: Node) -> Value | None:
-    """Where groups of channels are normalized as PyTorch writes it, the value of these channels.
+def _around_groups(facts: Facts, node: Node) -> tuple[Value, Value] | None:
+    """Where groups of channels are normalized as PyTorch writes it, the values before and behind.
 
-    A Reshape makes of [batch, channels, ...] a tensor [batch, groups, elements], and others undo it after the node.
-    With channels last, these elements do not lie side by side.
+    A Reshape makes a tensor [batch, groups, elements], and others make one [batch, channels, ...] of the node's
+    result. With channels last, these elements do not lie side by side.
     """
     before, result = node.operand(0).producer, node.results[0]
-    if before is None or before.op != "onnx.Reshape" or result.output_of:
+    if before is None or before.op != "onnx.Reshape" or result.output_of or not result.uses:
         return None
-    source, dims = before.operand(0), site.dims(result)
-    own = site.dims(source)
-    whole = len(dims) == 3 and len(own) > 2 and own[0] == dims[0] and own[1] % dims[1] == 0 and 0 not in own
-    undone = all(
-        use.index == 0 and use.node.op == "onnx.Reshape" and site.dims(use.node.results[0]) == own
+    whole, dims = result.uses[0].node.results[0], facts.of(result).dims or ()
+    own = facts.of(whole).dims or ()
+    if len(dims) != 3 or len(own) < 3 or 0 in own or own[0] != dims[0] or own[1] % dims[1]:
+        return None
+    alike = all(
+        use.index == 0 and use.node.op == "onnx.Reshape" and facts.of(use.node.results[0]).dims == own
         for use in result.uses
     )
-    is_last = _order_for_groups(site, source) != as_in_onnx(len(own))
-    return source if whole and undone and is_last and result.uses else None
+    return (before.operand(0), whole) if alike else None
 
 
-def _normalize_groups(site: Site, node: Node, source: Value, epsilon: float) -> None:
-    """Give what the Reshapes after the node make of its result, too."""
-    dims, result = site.dims(source), node.results[0]
-    groups, order = site.dims(result)[1], channels_last(len(dims))
-    core = site.get(source, order)
-    split = (dims[0], int(np.prod(dims[2:])), groups, dims[1] // groups)
+def _says_groups(site: Site, node: Node, epsilon: float) -> bool:
+    """Give what the Reshapes after the node make of its result, too, channels last, if they are wanted or lie so."""
+    ends, result = _around_groups(site.facts, node), node.results[0]
+    if ends is None:
+        return False
+    source, whole = ends
+    dims, groups = site.dims(whole), site.dims(result)[1]
+    order = channels_last(len(dims))
+    lying = reshaped_for(order, site.dims(source), dims)
+    own = as_in_onnx(site.rank(source))
+    # The first form is the one that the Reshape before did not ask for.
+    found = (*site.orders(source), own)[0]
+    if lying is None or moves_nothing(found, own, site.dims(source)):
+        return False
+    if site.wishes.get(whole) != order and not moves_nothing(found, lying, site.dims(source)):
+        return False
+    core = site.get(source, lying)
+    parts = site.reshaped(core, (dims[0], int(np.prod(dims[2:])), groups, dims[1] // groups))
     scale, bias = (site.reshaped(site.get(node.operand(index)), (groups, 1)) for index in (1, 2))
-    parts = _Normalizer(site, site.reshaped(core, split), [1, 3], epsilon).scaled(scale, bias)
-    for whole in dict.fromkeys(use.node.results[0] for use in result.uses):
-        site.put(whole, site.reshaped(parts, core.type.dims, name=whole.name), order)
+    parts = _Normalizer(site, parts, [1, 3], epsilon).scaled(scale, bias)
+    for each in dict.fromkeys(use.node.results[0] for use in result.uses):
+        site.put(each, site.reshaped(parts, moved(dims, order), name=each.name), order)
     # Nobody reads this one.
-    (moved_,) = site.emit("transpose", [parts, site.ints("perm", (0, 2, 3, 1))])
-    site.put(result, site.reshaped(moved_, site.dims(result)), as_in_onnx(3))
+    (turned,) = site.emit("transpose", [parts, site.ints("perm", (0, 2, 3, 1))])
+    site.put(result, site.reshaped(turned, site.dims(result)), as_in_onnx(3))
+    return True
 
 
 def _group_normalization(site: Site, node: Node) -> None:
@@ -305,6 +319,7 @@ RULES = (
         _instance_normalization,
         Flow.THROUGH,
         "`mean`, `squared_difference`, `rsqrt` and arithmetic",
+        _around_groups,
     ),
     Rule("GroupNormalization", _group_normalization, Flow.THROUGH, "as InstanceNormalization, of groups"),
     Rule("LayerNormalization", _layer_normalization, Flow.THROUGH, "as InstanceNormalization, of the last dimensions"),
