@@ -232,7 +232,9 @@ def _bound(site: Site, node: Node, index: int) -> Value | Array | None:
             return None
         array = site.constant(bound)
         if array is None:
-            return site.get(bound)
+            if math.prod(site.dims(bound)) != 1:
+                raise RefusedError(f"{name} must be one number, but is {list(site.dims(bound))}")
+            return site.reshaped(site.get(bound), ())
     assert array is not None
     if array.size != 1:
         raise RefusedError(f"{name} must be one number, but is {list(array.shape)}")

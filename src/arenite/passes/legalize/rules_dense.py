@@ -16,8 +16,14 @@ from arenite.passes.legalize.site import Site, attributes
 
 
 def connected(site: Site, rows: Value, weights: Array, bias: Array | None = None) -> Value:
-    """A fully connected layer over the last dimension of `rows`, the others kept; weights are (outputs, inputs)."""
+    """A fully connected layer over the last dimension of `rows`, the others kept; weights are (outputs, inputs).
+
+    Raises:
+        RefusedError: the sizes do not fit, or it does not take such elements.
+    """
     dims = rows.type.dims
+    if dims[-1] != weights.shape[1]:
+        raise RefusedError(f"the weights take {weights.shape[1]} elements at a time, but there are {dims[-1]}")
     rows = rows if len(dims) > 1 else site.reshaped(rows, (1, *dims))
     operands = [rows, site.const("weights", np.ascontiguousarray(weights))]
     if bias is not None:
@@ -38,6 +44,8 @@ def _gemm(site: Site, node: Node) -> None:
             raise RefusedError(
                 f"'{value.name}' must be a matrix of float32, but is {site.dtype(value)} {list(site.dims(value))}"
             )
+    if c is not None and not _fits(site.dims(c), site.dims(result)):
+        raise RefusedError(f"C must broadcast to {list(site.dims(result))}, but is {list(site.dims(c))}")
     addend = None if beta == 0 else site.constant(c)
     weights = site.constant(b)
     bias = None
@@ -57,6 +65,11 @@ def _gemm(site: Site, node: Node) -> None:
         other = site.broadcast(c, 2, (0, 1))
         other = other if beta == 1 else say(site, "mul", other, beta)
     say_result(site, node, (0, 1), "add", core, other)
+
+
+def _fits(dims: Sequence[int], wanted: Sequence[int]) -> bool:
+    pairs = zip(reversed(dims), reversed(wanted), strict=False)
+    return len(dims) <= len(wanted) and all(dim in (1, size) for dim, size in pairs)
 
 
 def _times(array: Array, factor: float) -> Array:

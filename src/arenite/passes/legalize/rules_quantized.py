@@ -71,7 +71,10 @@ def _dequantize(site: Site, node: Node) -> None:
     rank = site.rank(data)
     laid = [1] * rank
     if scales.size != 1:
-        laid[axis_in(attributes(node).integer("axis", 1), rank)] = -1
+        axis = axis_in(attributes(node).integer("axis", 1), rank)
+        if scales.shape != (site.dims(data)[axis],):
+            raise RefusedError(f"the scale must have {site.dims(data)[axis]} elements, but is {list(scales.shape)}")
+        laid[axis] = -1
     real, offset = scales.reshape(laid), zero_points.reshape(laid)
     stored = site.constant(data)
     if stored is not None:

@@ -164,13 +164,17 @@ def _run(site: Site, node: Node, kind: _Kind, core: Value, direction: tuple[int,
     size = again.shape[1]
     biases: Floats = np.zeros((2, len(weights)), np.float32)
     if node.optional_operand(3) is not None:
-        biases = _of_direction(site, node, 3, index).reshape(2, -1)
+        biases = _of_direction(site, node, 3, index)
+        if biases.size != 2 * len(weights):
+            raise RefusedError(f"the bias B must have {2 * len(weights)} elements, but has {biases.size}")
+        biases = biases.reshape(2, -1)
     cell = _Cell(site, _activations(node, kind, index), again, biases[1])
     # Biases of the step before are added beforehand, but for a GRU's content, which takes its own later.
     early = biases[0] + (biases[1] if kind.gates != 3 else np.concatenate([biases[1, : 2 * size], np.zeros(size)]))
     terms = _taken_apart(site, connected(site, core, weights, early.astype(np.float32)))
     step = _step_of(kind, linear=bool(attributes(node).integer("linear_before_reset", 0)))
-    state = tuple(_initial(site, node, 5 + part, index) for part in range(kind.n_states))
+    shape = (core.type.dims[1], size)
+    state = tuple(_initial(site, node, 5 + part, index, shape) for part in range(kind.n_states))
     given: list[Value] = []
     for term in reversed(terms) if backwards else terms:
         state = step(site, cell, term, state)
@@ -221,14 +225,18 @@ def _of_direction(site: Site, node: Node, place: int, index: int) -> Floats:
     return np.asarray(array[index], np.float32)
 
 
-def _initial(site: Site, node: Node, place: int, index: int) -> Value | None:
+def _initial(site: Site, node: Node, place: int, index: int, shape: tuple[int, int]) -> Value | None:
     """A part of the state before the first step, (batch, units)."""
     value = node.optional_operand(place)
     array = site.constant(value)
     if value is None or (array is not None and not np.any(array)):
         return None
-    order: Order = (1, 0, 2) if attributes(node).integer("layout", 0) else (0, 1, 2)
-    return _taken_apart(site, site.get(value, order))[index]
+    if site.rank(value) != 3:
+        raise RefusedError(f"'{value.name}' must have three dimensions, but has {list(site.dims(value))}")
+    core = site.get(value, (1, 0, 2) if attributes(node).integer("layout", 0) else (0, 1, 2))
+    if core.type.dims[0] <= index or core.type.dims[1:] != shape:
+        raise RefusedError(f"'{value.name}' must be {list(shape)} for each direction, but is {list(site.dims(value))}")
+    return _taken_apart(site, core)[index]
 
 
 def _taken_apart(site: Site, core: Value) -> tuple[Value, ...]:

@@ -128,7 +128,7 @@ def _together(site: Site, node: Node) -> tuple[int, ...]:
     rank, old = site.rank(node.operand(0)), site.opset < 13
     if rank == 0:
         raise RefusedError("the input must have a dimension, but is a scalar")
-    axis = axis_in(attributes(node).integer("axis", 1 if old else -1), rank) if not (old and rank == 1) else 0
+    axis = axis_in(attributes(node).integer("axis", 1 if old else -1), rank)
     return tuple(range(axis, rank)) if old else (axis,)
 
 

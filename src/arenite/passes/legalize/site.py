@@ -180,8 +180,14 @@ class Site:
         return self.get(value, self.order_among(value, rank, order))
 
     def order_among(self, value: Value, rank: int, order: Order) -> Order:
-        """The order of a value that is an operand among others of `rank` dimensions, which lie in `order`."""
+        """The order of a value that is an operand among others of `rank` dimensions, which lie in `order`.
+
+        Raises:
+            RefusedError: it has more dimensions.
+        """
         missing = rank - self.rank(value)
+        if missing < 0:
+            raise RefusedError(f"'{value.name}' must have at most {rank} dimensions, but has {self.rank(value)}")
         if missing == 0:
             return order
         # Dimensions that are not there count as if of size 1, in front.

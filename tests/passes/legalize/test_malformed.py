@@ -1,0 +1,86 @@
+"""Models whose operands do not fit: they are refused as others are, with no other exception."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from arenite._base.errors import ModelError
+from passes.legalize.moves import graph_of
+from passes.legalize.spatial import node
+
+F = np.float32
+
+
+def unchecked(of: onnx.NodeProto, dims: list[int], constants: dict[str, Any], dtype: Any = F) -> onnx.ModelProto:
+    """A model of one node, whatever its shapes."""
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    graph = helper.make_graph(
+        [of],
+        "g",
+        [helper.make_tensor_value_info("x", element, dims)],
+        [onnx.ValueInfoProto(name="y")],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def ones(*dims: int) -> Any:
+    return np.ones(dims, F)
+
+
+CASES: list[tuple[onnx.NodeProto, list[int], dict[str, Any]]] = [
+    (node("Gemm", "x w"), [2, 6], {"w": ones(3, 4)}),
+    (node("Gemm", "x w c"), [2, 3], {"w": ones(3, 4), "c": ones(3)}),
+    (node("Gemm", "x w c"), [2, 3], {"w": ones(3, 4), "c": ones(1, 1, 4)}),
+    (node("Gemm", "x w"), [2, 3, 3], {"w": ones(3, 4)}),
+    (node("MatMul", "x w"), [2, 6], {"w": ones(3, 4)}),
+    (node("MatMul", "w x"), [2, 6], {"w": ones(3, 4)}),
+    (node("MatMul", "x w"), [2, 2, 3], {"w": ones(3, 3, 4)}),
+    (node("MatMul", "x w"), [], {"w": ones(3, 4)}),
+    (node("Einsum", "x w", equation="ij,jk->ik"), [2, 3], {"w": ones(4, 3)}),
+    (node("Einsum", "x w", equation="ij,jk->iz"), [2, 3], {"w": ones(3, 3)}),
+    (node("Einsum", "x", equation="ijk->i"), [2, 3], {}),
+    (node("Einsum", "x", equation="i1->i"), [2, 3], {}),
+    (node("Einsum", "x"), [2, 3], {}),
+    (node("Add", "x w"), [2, 3], {"w": ones(2)}),
+    (node("Sum", "x w w"), [2, 3], {"w": ones(2)}),
+    (node("PRelu", "x w"), [2, 3], {"w": ones(4, 2, 3)}),
+    (node("Clip", "x w"), [2, 3], {"w": ones(3)}),
+    (node("Pow", "x w"), [2, 3], {"w": ones(2)}),
+    (node("Softmax", "x", axis=2), [2, 3], {}),
+    (node("Softmax", "x"), [], {}),
+    (node("ArgMax", "x", axis=-3), [2, 3], {}),
+    (node("ReduceMean", "x", axes=[5]), [2, 3], {}),
+    (node("ReduceSum", "x w"), [2, 3], {"w": ones(1)}),
+    (node("LpNormalization", "x", axis=2), [2, 3], {}),
+    (node("LeakyRelu", "x", alpha="much"), [2, 3], {}),
+    (node("QuantizeLinear", "x w"), [2, 3], {"w": ones(2)}),
+    (node("QuantizeLinear", "x w w"), [2, 3], {"w": np.float32(1)}),
+    (node("Dropout", "x w w"), [2, 3], {"w": ones(2)}),
+    (node("Cast", "x"), [2, 3], {}),
+    (node("Cast", "x", to=99), [2, 3], {}),
+    (node("LSTM", "x w r"), [2, 1, 3], {"w": ones(1, 16, 3), "r": ones(1, 16, 5)}),
+    (node("LSTM", "x w r b"), [2, 1, 3], {"w": ones(1, 16, 3), "r": ones(1, 16, 4), "b": ones(1, 31)}),
+    (node("LSTM", "x w r - - h"), [2, 1, 3], {"w": ones(1, 16, 3), "r": ones(1, 16, 4), "h": ones(1, 2, 4)}),
+    (node("GRU", "x w r", direction="bidirectional"), [2, 1, 3], {"w": ones(1, 12, 3), "r": ones(1, 12, 4)}),
+    (node("RNN", "x w r", direction="sideways"), [2, 1, 3], {"w": ones(1, 4, 3), "r": ones(1, 4, 4)}),
+    (node("RNN", "x w r"), [2, 3], {"w": ones(1, 4, 3), "r": ones(1, 4, 4)}),
+    (node("RNN", "x w r - l"), [2, 1, 3], {"w": ones(1, 4, 3), "r": ones(1, 4, 4), "l": np.array([1], np.int32)}),
+    (node("RNN", "x w r"), [2, 1, 5], {"w": ones(1, 4, 3), "r": ones(1, 4, 4)}),
+]
+
+
+@pytest.mark.parametrize(("of", "dims", "constants"), CASES, ids=[f"{i}-{c[0].op_type}" for i, c in enumerate(CASES)])
+def test_operands_that_do_not_fit(of: onnx.NodeProto, dims: list[int], constants: dict[str, Any]) -> None:
+    with pytest.raises(ModelError) as caught:
+        graph_of(unchecked(of, dims, constants))
+    assert all(problem.startswith("node 'y'") for problem in caught.value.problems)
+
+
+def test_scales_that_do_not_fit() -> None:
+    of = node("DequantizeLinear", "x w", axis=0)
+    with pytest.raises(ModelError, match=r"the scale must have 2 elements, but is \[3\]"):
+        graph_of(unchecked(of, [2, 3], {"w": ones(3)}, np.int8))
