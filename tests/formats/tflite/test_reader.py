@@ -57,6 +57,11 @@ def test_the_file_that_the_others_are_damaged_copies_of() -> None:
         (buffer_file(vtable=(6, 9, 4)), "byte 10: Buffer: expected the size of a Buffer at 16, found 9"),
         (buffer_file(vtable=(6, 8, 6)), "byte 22: Buffer.data: expected a field inside its table of 8 bytes"),
         (buffer_file(vtable=(6, 8, 2)), "byte 18: Buffer.data: expected a field inside its table of 8 bytes"),
+        (
+            buffer_file(field=5, tail=struct.pack("<BI3s", 0, 3, b"abc")),
+            "byte 25: Buffer.data: expected a number at a multiple of 4, found it here",
+        ),
+        (buffer_file(soffset=7), "byte 9: Buffer: expected a number at a multiple of 2, found it here"),
         (buffer_file(field=4), "byte 20: Buffer.data: expected an offset into the file, found one that leads to 24"),
         (buffer_file(field=0), "byte 20: Buffer.data: expected an offset into the file, found one that leads to 20"),
         (

@@ -82,6 +82,9 @@ class Reader:
     def _number(self, scalar: Scalar, position: int) -> int | float:
         if not 0 <= position <= len(self._data) - scalar.nbytes:
             raise self._fail(position, f"{scalar.nbytes} more bytes", f"the end at {len(self._data)}")
+        # A core that cannot read across words would stop here, and LiteRT's verifier refuses it.
+        if position % scalar.nbytes:
+            raise self._fail(position, f"a number at a multiple of {scalar.nbytes}", "it here")
         value: int | float = _FORMATS[scalar].unpack_from(self._data, position)[0]
         return value
 
