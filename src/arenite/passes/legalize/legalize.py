@@ -18,6 +18,7 @@ from arenite.passes.legalize.orders import (
     before_transpose,
     channels_last,
     moved,
+    moves_nothing,
     without_units,
 )
 from arenite.passes.legalize.refusal import RefusedError
@@ -270,7 +271,10 @@ def _order_of_output(site: Site, value: Value) -> Order:
         return order
     if value.producer.op == "onnx.Transpose":
         return own
-    return order if len(own) > 2 and order == channels_last(len(own)) else own
+    last, dims = channels_last(len(own)) if len(own) > 2 else own, site.dims(value)
+    if order == last:
+        return order
+    return own if moves_nothing(order, own, dims) or not moves_nothing(order, last, dims) else last
 
 
 def _drop_unread(graph: Graph) -> None:

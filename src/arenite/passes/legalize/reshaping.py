@@ -54,12 +54,16 @@ def _groups(before: Sequence[int], after: Sequence[int]) -> Iterator[tuple[list[
 
 
 def _with_ones(kept: Sequence[int], dims: Sequence[int]) -> Order:
-    """The order with the dimensions of size 1, which may be anywhere: each before the one that follows it in ONNX."""
+    """The order with the dimensions of size 1, which may be anywhere.
+
+    Those that are in front in ONNX are in front, the others each before the one that follows in ONNX.
+    """
     order = list(kept)
-    for axis in reversed(range(len(dims))):
+    leading = next((axis for axis, dim in enumerate(dims) if dim != 1), len(dims))
+    for axis in reversed(range(leading, len(dims))):
         if dims[axis] == 1:
             order.insert(order.index(axis + 1) if axis + 1 in order else len(order), axis)
-    return tuple(order)
+    return (*range(leading), *order)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from arenite.ops.reduce import ReduceAttrs
 from arenite.ops.windows import Window, spelled
 from arenite.passes.legalize.formulas import cast
 from arenite.passes.legalize.framing import bounded, compact, framed, on_plane, placed, window_pair
-from arenite.passes.legalize.orders import plane
+from arenite.passes.legalize.orders import Order, plane
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
 from arenite.passes.legalize.site import Site, attributes, only_results
@@ -24,6 +24,8 @@ from arenite.passes.onnx.fuse_windows import Windows, read_windows
 
 _EXACT_AS_FLOATS = frozenset({DType.INT8, DType.UINT8})
 """Of which a .tflite has pools only if they are quantized."""
+TURNED = (0, 3, 2, 1)
+"""The order of a plane whose width comes before its height."""
 _SPATIAL = (1, 2)
 """How many spatial dimensions the core dialect has windows for."""
 
@@ -39,8 +41,11 @@ def _conv(site: Site, node: Node) -> None:
         raise RefusedError(
             f"the weights {list(weights.shape)} in {group} groups do not fit the {channels} channels of the input"
         )
-    core = convolved(site, site.get(data, plane(rank)), weights, bias_of(site, node), on_plane(windows), result.name)
-    site.put(result, core, plane(rank))
+    order = _plane_of(site, data)
+    windows = _turned(on_plane(windows), order)
+    weights = weights.transpose(0, 1, 3, 2) if order == TURNED else weights
+    core = convolved(site, site.get(data, order), weights, bias_of(site, node), windows, result.name)
+    site.put(result, core, order)
 
 
 def convolved(site: Site, core: Value, weights: Array, bias: Value | None, windows: Windows, name: str) -> Value:
@@ -106,9 +111,9 @@ def bias_of(site: Site, node: Node) -> Value | None:
 def _max_pool(site: Site, node: Node) -> None:
     only_results(node, 1, {1: "Indices"})
     data, result = node.operand(0), node.results[0]
-    order, dtype = plane(spatial_rank(site, data)), site.dtype(data)
+    order, dtype = _plane_of(site, data), site.dtype(data)
     core = site.get(data, order)
-    attrs = _pool_attrs(core, _pool_windows(site, node)[1])
+    attrs = _pool_attrs(core, _turned(_pool_windows(site, node)[1], order))
     if dtype is DType.FLOAT32:
         site.give(result, "max_pool2d", [core], attrs, order=order)
     elif dtype in _EXACT_AS_FLOATS:
@@ -120,9 +125,9 @@ def _max_pool(site: Site, node: Node) -> None:
 
 def _average_pool(site: Site, node: Node) -> None:
     data, result = node.operand(0), node.results[0]
-    order = plane(spatial_rank(site, data))
+    order = _plane_of(site, data)
     core = site.get(data, order)
-    asked, windows = _pool_windows(site, node)
+    asked, windows = (_turned(each, order) for each in _pool_windows(site, node))
     pair, attrs = window_pair(core, windows), _pool_attrs(core, windows)
     # Padding counts if that is asked for; what windows see beyond it never does.
     counts = bool(attributes(node).integer("count_include_pad", 0)) and asked.is_padded
@@ -189,6 +194,25 @@ def _global(op: str) -> Callable[[Site, Node], None]:
         site.give(node.results[0], op, [core, site.ints("axes", axes)], ReduceAttrs(keep_dims=True), order=order)
 
     return apply
+
+
+def _plane_of(site: Site, value: Value) -> Order:
+    """The order in which windows go over a value: the plane, or turned if it lies so.
+
+    Raises:
+        RefusedError: it has no plane.
+    """
+    order = plane(spatial_rank(site, value))
+    is_turned = len(order) == site.rank(value) and not site.lies(value, order) and site.lies(value, TURNED)
+    return TURNED if is_turned else order
+
+
+def _turned(windows: Windows, order: Order) -> Windows:
+    if order != TURNED:
+        return windows
+    return Windows(
+        windows.kernel[::-1], windows.strides[::-1], windows.dilations[::-1], windows.begins[::-1], windows.ends[::-1]
+    )
 
 
 def spatial_rank(site: Site, value: Value) -> int:
