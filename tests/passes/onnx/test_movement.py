@@ -1,6 +1,7 @@
 """Rules for Split, Slice, Gather, and Transpose beside views and reductions: what they do, and what they leave."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,6 +37,8 @@ CONSTANTS: dict[str, Array] = {
     "s4231": np.array([4, 2, 3, 1], np.int64),
     "i12": np.array([1, 2], np.int64),
     "none": np.array([], np.int64),
+    "i00": np.array([0, 0], np.int64),
+    "i1_big": np.array([1, 2**63 - 1], np.int64),
 }
 
 
@@ -183,6 +186,36 @@ class TestSlicesThatTakeApart:
         found = outcome(body[1], self.RESULTS)
         assert "Split" not in found.ops
         assert "not-apart" in missed(found, "p")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            f"{BODY}  z = Exp (x)",
+            # A cut that takes all of its dimension is none.
+            "p = Slice (x, i00, i1_big, i12)  q = Slice (x, i1, big, i1)  z = Exp (x)",
+        ],
+    )
+    def test_beside_others_that_read(self, body: str) -> None:
+        assert outcome(body, f"{self.RESULTS}, float[A, B, C] z").ops == ["Split", "Exp"]
+
+    def test_the_split_comes_after_what_it_takes_apart(self) -> None:
+        assert outcome("v = Exp (x)  " + self.BODY.replace("(x", "(v"), self.RESULTS).ops == ["Exp", "Split"]
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            # In two dimensions at once.
+            "p = Slice (x, i00, i12, i12)  q = Slice (x, i1, big, i1)",
+            # One that takes nothing.
+            "p = Slice (x, i0, i1, i1)  q = Slice (x, i1, big, i1)  z = Slice (x, i1, i1, i1)",
+            # One of which it is not known what it takes.
+            "z = Slice (x, k, big, i1)  p = Slice (x, i0, i1, i1)  q = Slice (x, i1, big, i1)",
+        ],
+    )
+    def test_beside_another_slice(self, body: str) -> None:
+        feeds: dict[str, Any] = {"k": np.array([1])} if "k" in body else {}
+        results = f"{self.RESULTS}, float[A, B, C] z" if "z" in body else self.RESULTS
+        assert "Split" not in outcome(body, results, **feeds).ops
 
     def test_one_that_has_its_bounds_from_there_is_no_piece(self) -> None:
         body = "p = Slice (v, i0, i1)  q = Slice (v, i1, i2)  z = Slice (x, v, far)"

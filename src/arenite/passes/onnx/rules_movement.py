@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from arenite._base.remarks import Reason
-from arenite.ir.graph import Node, Value
+from arenite.ir.graph import Node
 from arenite.ir.opdef import OpError
 from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.attrs import OnnxAttrs
@@ -75,7 +75,7 @@ def cuts_of(node: Node, site: Site) -> dict[int, Cut] | None:
         starts, ends, axes, steps = attrs.integers("starts"), attrs.integers("ends"), attrs.integers("axes"), None
     else:
         present = [node.optional_operand(index) for index in range(1, 5)]
-        lists = [None if value is None else site.fact(value).integers for value in present]
+        lists = [site.fact(value).integers for value in present]
         if any(value is not None and found is None for value, found in zip(present, lists, strict=True)):
             return None
         starts, ends, axes, steps = lists
@@ -85,11 +85,13 @@ def cuts_of(node: Node, site: Site) -> dict[int, Cut] | None:
     steps = steps if steps is not None else (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
         return None
+    if not set(axes) <= set(range(-rank, rank)):
+        return None
     found = zip(axes, starts, ends, steps, strict=True)
-    return {axis % rank: Cut(start, end, step) for axis, start, end, step in found if -rank <= axis < rank}
+    return {axis % rank: Cut(start, end, step) for axis, start, end, step in found}
 
 
-def _joined(dim: Expr, first: Cut, second: Cut) -> Cut | None:
+def joined(dim: Expr, first: Cut, second: Cut) -> Cut | None:
     """One cut for two, one after the other; None when that is not known."""
     if isinstance(dim, int):
         try:
@@ -124,40 +126,34 @@ def _slices(node: Node, site: Site) -> Done | Mismatch:
         return Mismatch(READ_ELSEWHERE, {"value": middle.name})
     first, second = cuts_of(inner, site), cuts_of(node, site)
     source = inner.operand(0)
-    shape = site.fact(source).shape
-    if first is None or second is None or shape is None:
+    if first is None or second is None:
         return Mismatch(BOUNDS_UNKNOWN, {"inner": inner.name})
+    # Cuts are of known dimensions.
+    shape = site.fact(source).shape
+    assert shape is not None
     cuts = dict(first)
     for axis, cut in second.items():
-        joined = cut if axis not in first else _joined(shape[axis], first[axis], cut)
-        if joined is None:
+        both = cut if axis not in first else joined(shape[axis], first[axis], cut)
+        if both is None:
             return Mismatch(BOUNDS_UNKNOWN, {"inner": inner.name})
-        cuts[axis] = joined
-    _write(node, source, cuts, site)
-    site.work.rewriter.add_origin(node, inner.origin)
+        cuts[axis] = both
+    _write(node, inner, cuts, site)
     return Done(ONE_SLICE, {"inner": inner.name, "value": source.name})
 
 
-def _write(node: Node, source: Value, cuts: dict[int, Cut], site: Site) -> None:
-    """Let a Slice make these cuts."""
+def _write(node: Node, inner: Node, cuts: dict[int, Cut], site: Site) -> None:
+    """Let a Slice make these cuts of what another one is of."""
+    source = inner.operand(0)
     axes = tuple(sorted(cuts))
     starts, ends = (tuple(getattr(cuts[axis], key) for axis in axes) for key in ("start", "end"))
-    rewriter = site.work.rewriter
-    rewriter.set_operand(node, 0, source)
     if site.opset < 10:
-        attrs = attrs_of(node)
-        for name, items in (("starts", starts), ("ends", ends), ("axes", axes)):
-            attrs = attrs.with_value(name, items)
-        rewriter.set_attrs(node, attrs)
+        attrs = OnnxAttrs.of(starts=starts, ends=ends, axes=axes)
+        site.replace(node, node.op, [source], attrs, inner.origin)
         return
     steps = tuple(cuts[axis].step for axis in axes)
     lists = {"starts": starts, "ends": ends, "axes": axes, "steps": steps}
-    if len(node.operands) < 5:
-        operands = [source, *(site.integers(f"{node.name}_{key}", items) for key, items in lists.items())]
-        site.replace(node, node.op, operands, attrs_of(node))
-        return
-    for index, (key, items) in enumerate(lists.items(), 1):
-        rewriter.set_operand(node, index, site.integers(f"{node.name}_{key}", items))
+    operands = [source, *(site.integers(f"{node.name}_{key}", items) for key, items in lists.items())]
+    site.replace(node, node.op, operands, OnnxAttrs(), inner.origin)
 
 
 # Transpose between views, and before a reduction
@@ -191,8 +187,11 @@ def _view_of_transpose(node: Node, site: Site) -> Done | Mismatch:
 
 def _moved(shapes: Sequence[Shape | None], perm: tuple[int, ...] | None) -> tuple[int, ...] | None:
     """The permutation of the source's dimensions that gives the last shape; None when there is none."""
-    source, before, middle, after = shapes
-    if source is None or before is None or middle is None or after is None or len(source) != len(after):
+    known = [shape for shape in shapes if shape is not None]
+    if len(known) != len(shapes):
+        return None
+    source, before, middle, after = known
+    if len(source) != len(after):
         return None
     order = perm if perm is not None else tuple(reversed(range(len(before))))
     large = [axis for axis, dim in enumerate(source) if dim != 1]

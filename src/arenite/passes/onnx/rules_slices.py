@@ -16,7 +16,7 @@ def _slices(node: Node, site: Site) -> Done | Mismatch:
     dims = site.fact(source).dims
     beside = [use.node for use in source.uses if use.index == 0 and use.node.op == node.op]
     refused = Mismatch(NOT_APART, {"value": source.name})
-    if dims is None or len(beside) < 2 or any(each.graph is not node.graph for each in beside):
+    if dims is None or any(each.graph is not node.graph for each in beside):
         return refused
     found = [_part(each, dims, site) for each in beside]
     parts = [part for part in found if part is not None]

@@ -6,7 +6,7 @@ from arenite.ir.pattern import Mismatch
 from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.ops.onnx.names import split_op
 from arenite.passes.onnx.expr import Expr
-from arenite.passes.onnx.fact import Elements, Fact, Shape
+from arenite.passes.onnx.fact import Fact, Shape
 from arenite.passes.onnx.rules import OUTPUT_NAME, REMOVED, Done, Rule, Site, attrs_of, dies_with
 
 MERGED = Reason("one-view", "{subject} reads %{value} and gives {shape} at once, without '{inner}' between")
@@ -82,20 +82,10 @@ def _computed_shape(node: Node, site: Site) -> Done | Mismatch:
     before, after = site.fact(node.operand(0)), site.fact(node.result)
     keep_zero = attrs_of(node).integer("allowzero", 0) == 1
     wanted = reshape_to(before.shape, after.shape)
-    if wanted is None and not keep_zero:
-        wanted = _by_elements(site.fact(shape).elements)
     if wanted is None or (keep_zero and 0 in wanted):
         return Mismatch(SHAPE_UNKNOWN, {"shape": str(after.type), "before": str(before.type)})
     site.work.rewriter.set_operand(node, 1, site.integers(f"{node.name}_shape", wanted))
     return Done(SHAPE_SAID, {"shape": list(wanted)})
-
-
-def _by_elements(elements: Elements | None) -> tuple[int, ...] | None:
-    """A shape where all but one element are known: the one is what is left."""
-    if elements is None:
-        return None
-    found = tuple(item if isinstance(item, int) else -1 for item in elements)
-    return found if found.count(-1) == 1 and 0 not in found else None
 
 
 def _expand(node: Node, site: Site) -> Done | Mismatch:
@@ -112,8 +102,10 @@ def _expand(node: Node, site: Site) -> Done | Mismatch:
 
 
 def _expand_to(before: Fact, after: Fact) -> tuple[int, ...] | None:
-    if before.shape is None or after.shape is None:
+    if after.shape is None:
         return None
+    # Without the operand's rank the result's would not be known either.
+    assert before.shape is not None
     own: Shape = (1,) * (len(after.shape) - len(before.shape)) + before.shape
     found = [_expanded(a, b) for a, b in zip(own, after.shape, strict=True)]
     known = tuple(dim for dim in found if dim is not None)
@@ -134,7 +126,7 @@ def _transpose(node: Node, site: Site) -> Done | Mismatch:
     perm = attrs_of(node).integers("perm") or tuple(reversed(range(len(before.shape))))
     moved = [axis for axis in perm if before.shape[axis] != 1]
     wanted = reshape_to(before.shape, after.shape)
-    if moved != sorted(moved) or wanted is None or site.opset < 5:
+    if moved != sorted(moved) or wanted is None:
         return Mismatch(MOVES)
     shown = str(after.type)
     shape = site.integers(f"{node.name}_shape", wanted)
