@@ -23,6 +23,8 @@ INTS: dict[str, Array] = {
     "big": np.array([MOST], np.int64),
     "i00": np.array([0, 0], np.int64),
     "i12": np.array([1, 2], np.int64),
+    "s26": np.array([2, 6], np.int64),
+    "s02": np.array([0, 2], np.int64),
     "s64": np.array([6, 4], np.int64),
     "s46": np.array([4, 6], np.int64),
     "s423": np.array([4, 2, 3], np.int64),
@@ -242,3 +244,74 @@ def test_views_around_a_transposition(body: str, expected: str) -> None:
 def test_dimensions_of_1_that_were_there_before() -> None:
     body = "a = Squeeze (h, i1)  t = Transpose (a)  b = Unsqueeze (t, i0)"
     assert verdict(VIEW, body, {"x": counted(2, 1, 4)}, x="float[2, 1, 4]") == "one-transpose-of-views"
+
+
+# Reductions, and slices of 1
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("t = Transpose <perm: ints = [1, 0, 2]> (h)  b = ReduceMax <keepdims: int = 0> (t, i0)", "reduced-directly"),
+        ("t = Transpose (h)  b = ReduceMax <keepdims: int = 0> (t, i1)", "order-matters"),
+        ("t = Neg (h)  b = ReduceMax <keepdims: int = 0> (t, i0)", "not-of-transpose"),
+        ("b = ReduceMax <keepdims: int = 0> (h, i0)", "not-of-transpose"),
+        (
+            "t = Transpose <perm: ints = [1, 0, 2]> (h)  c = Exp (t)  b = ReduceMax <keepdims: int = 0> (t, i0)",
+            "not-of-transpose",
+        ),
+        ("v = Reshape (h, k)  t = Transpose (v)  b = ReduceMax <keepdims: int = 0> (t, i0)", "order-matters"),
+    ],
+)
+def test_reductions(body: str, expected: str) -> None:
+    feeds = {**X, **({"k": np.array([6, 4], np.int64)} if " k)" in body else {})}
+    assert verdict(REDUCE, body, feeds) == expected
+
+
+def split(body: str, feeds: Mapping[str, Array], x: str = "float[2, 3, 4] x", outputs: str = "float p, float q") -> str:
+    words = set(body.replace("(", " ").replace(")", " ").replace(",", " ").split())
+    used = {name: array for name, array in {**INTS, "i22": np.array([2, 2])}.items() if name in words}
+    model = model_of(f"g ({x}) => ({outputs}) {{ h = Neg (x)  {body} }}", opset=18, constants=used)
+    return attempt(SPLIT, model, "a", feeds)
+
+
+HALVES = "a, c = Split <axis: int = 0, num_outputs: int = 2> (h)"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (f"{HALVES}  p = Squeeze (a, i0)  q = Squeeze (c, i0)", "taken-one-by-one"),
+        (f"{HALVES}  p = ReduceL1 <keepdims: int = 0> (a, i0)  q = Squeeze (c, i0)", "not-single"),
+        (f"{HALVES}  p = Reshape (a, s26)  q = Squeeze (c, i0)", "not-single"),
+        (f"{HALVES}  p = Squeeze (a, i0)  q = Exp (c)", "not-single"),
+    ],
+)
+def test_slices_of_1(body: str, expected: str) -> None:
+    assert split(body, X) == expected
+
+
+def test_slices_of_an_unknown_rank_stay() -> None:
+    body = f"v = Reshape (h, k)  {HALVES.replace('(h)', '(v)')}  p = Squeeze (a, i0)  q = Squeeze (c, i0)"
+    feeds = {**X, "k": np.array([2, 12], np.int64)}
+    assert split(body, feeds, "float[2, 3, 4] x, int64[L] k") == "not-single"
+
+
+def test_a_split_into_one_stays() -> None:
+    body = "a = Split <axis: int = 0, num_outputs: int = 1> (h)  p = Squeeze (a, i0)"
+    assert split(body, {"x": counted(1, 3)}, "float[1, 3] x", "float p") == "not-single"
+
+
+def test_slices_of_nothing_are_not_of_1() -> None:
+    body = "a, c = Split <axis: int = 1> (h, i22)  p = Reshape (a, s02)  q = Reshape (c, s02)"
+    assert split(body, {"x": counted(0, 4, 2)}, "float[0, 4, 2] x") == "not-single"
+
+
+def test_slices_that_are_squeezed_in_another_graph() -> None:
+    body = f"""{HALVES}  p = Squeeze (a, i0)
+        q = If (f) <
+            then_branch = t () => (float[A, B] u) {{ u = Squeeze (c, i0) }},
+            else_branch = e () => (float[A, B] v) {{ v = Squeeze (x, i0) }}
+        >"""
+    feeds = {**X, "f": np.array(True)}
+    assert split(body, feeds, "float[2, 3, 4] x, bool f") == "not-single"

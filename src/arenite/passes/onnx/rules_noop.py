@@ -172,7 +172,7 @@ def _elementwise(node: Node, site: Site) -> Done | Mismatch:
         first = constant.reshape(-1)[0]
         if not test(first) or not bool(np.all(constant == first)):
             continue
-        if first == 0 and site.signed_zeros and not _same_zeros(constant):
+        if site.signed_zeros and not _same_zeros(constant):
             continue
         return _same_shape(node, site, kept) or site.remove(node, node.operand(kept), f"its other operand is {first}")
     return Mismatch(NOT_NEUTRAL)
@@ -208,7 +208,7 @@ def _twice(node: Node, site: Site) -> Done | Mismatch:
 _ORDER = (DType.FLOAT16, DType.FLOAT32, DType.FLOAT64)
 
 
-def _is_exact(before: DType | None, after: DType | None) -> bool:
+def is_exact(before: DType | None, after: DType | None) -> bool:
     """Whether every value of one type is one of the other, so that it comes back unchanged."""
     if before is None or after is None:
         return False
@@ -233,7 +233,7 @@ def _cast_of_cast(node: Node, site: Site) -> Done | Mismatch:
         return Mismatch(NOT_UNDONE, {"value": middle.name, "op": "Cast"})
     source = inner.operand(0)
     before, between, after = (site.fact(value).dtype for value in (source, middle, node.result))
-    if not _is_exact(before, between):
+    if not is_exact(before, between):
         return Mismatch(CHANGES_TYPE, {"before": before, "after": between})
     if before is after:
         outcome = site.remove(node, source, "the casts undo each other")
