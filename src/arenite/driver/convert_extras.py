@@ -1,10 +1,10 @@
 """The TRANSPOSE and PAD operators that a converted model has, and who needs them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from arenite._base.text import short_name
 from arenite.driver.convert_result import Extra, Heirs
-from arenite.ir.graph import Graph, Node, Value
+from arenite.ir.graph import Graph, Node
 
 _MOST_NAMED = 3
 _PADS = ("pad", "padv2", "mirror_pad")
@@ -47,13 +47,16 @@ class Extras:
         return Extra(node.name, node.results[0].type.dims, reason)
 
     def _why_moved(self, node: Node) -> str:
-        return f"since {self._readers(node)} needs {self._source(node.operand(0))} in another order"
+        readers, source = self._readers(node), self._source(node)
+        if source == f"what {readers} computes":
+            return f"between parts of {readers}"
+        return f"since {readers} needs {source} in another order"
 
     def _why_padded(self, node: Node) -> str:
         own = [name for name in self._known(node) if self._operators[name] == "Pad"]
         if own:
             return f"the model's own '{short_name(own[0])}' (Pad)"
-        return f"since {self._readers(node)} pads {self._source(node.operand(0))} as no operator of a .tflite does"
+        return f"since {self._readers(node)} pads {self._source(node)} as no operator of a .tflite does"
 
     def _readers(self, node: Node) -> str:
         readers = list(dict.fromkeys(self._all_readers(node)))
@@ -68,16 +71,21 @@ class Extras:
             if value in self._graph.outputs:
                 yield f"output '{short_name(value.name)}'"
 
-    def _source(self, value: Value) -> str:
+    def _source(self, node: Node) -> str:
+        """What it is made of: of a node that became several operators, the part before those that read the result."""
+        value = node.operand(0)
         while value.producer is not None and value.producer.op == "transpose":
             value = value.producer.operand(0)
         if value in self._graph.inputs:
             return f"input '{short_name(value.name)}'"
-        return "a constant" if value.producer is None else f"what {self._called(value.producer, -1)} computes"
+        if value.producer is None:
+            return "a constant"
+        reading = {name for result in node.results for use in result.uses for name in self._known(use.node)}
+        return f"what {self._called(value.producer, -1, reading)} computes"
 
-    def _called(self, node: Node, which: int) -> str:
+    def _called(self, node: Node, which: int, without: Collection[str] = ()) -> str:
         """A node of the core graph by one of those of the onnx model that it stands for, in the model's order."""
-        known = self._known(node)
+        known = [name for name in self._known(node) if name not in without] or self._known(node)
         if not known:
             return f"'{short_name(node.name)}' ({node.op})"
         return f"'{short_name(known[which])}' ({self._operators[known[which]]})"
