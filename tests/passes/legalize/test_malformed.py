@@ -47,6 +47,12 @@ CASES: list[tuple[onnx.NodeProto, list[int], dict[str, Any]]] = [
     (node("Einsum", "x"), [2, 3], {}),
     (node("Add", "x w"), [2, 3], {"w": ones(2)}),
     (node("Sum", "x w w"), [2, 3], {"w": ones(2)}),
+    (node("Sum", "x -"), [2, 3], {}),
+    (node("Max", "x -"), [2, 3], {}),
+    (node("EyeLike", "x"), [2], {}),
+    (node("GatherND", "x w", batch_dims=2), [2, 2, 2], {"w": np.zeros((2, 1), np.int64)}),
+    (node("LSTM", "x w r", hidden_size=1), [2, 1, 3], {"w": ones(1, 16, 3), "r": ones(1, 16, 4)}),
+    (node("LSTM", "x w r"), [2, 1, 3], {"w": ones(3, 16, 3), "r": ones(3, 16, 4)}),
     (node("PRelu", "x w"), [2, 3], {"w": ones(4, 2, 3)}),
     (node("Clip", "x w"), [2, 3], {"w": ones(3)}),
     (node("Pow", "x w"), [2, 3], {"w": ones(2)}),
@@ -77,6 +83,15 @@ CASES: list[tuple[onnx.NodeProto, list[int], dict[str, Any]]] = [
 def test_operands_that_do_not_fit(of: onnx.NodeProto, dims: list[int], constants: dict[str, Any]) -> None:
     with pytest.raises(ModelError) as caught:
         graph_of(unchecked(of, dims, constants))
+    assert all(problem.startswith("node 'y'") for problem in caught.value.problems)
+
+
+@pytest.mark.parametrize("operands", ["ConstantOfShape x", "Reshape w x", "Expand w x"])
+@pytest.mark.parametrize("dims", [[], [2, 1]])
+def test_shapes_that_are_no_lists(operands: str, dims: list[int]) -> None:
+    operator, names = operands.split(" ", 1)
+    with pytest.raises(ModelError) as caught:
+        graph_of(unchecked(node(operator, names), dims, {"w": ones(2, 3)}, np.int64))
     assert all(problem.startswith("node 'y'") for problem in caught.value.problems)
 
 

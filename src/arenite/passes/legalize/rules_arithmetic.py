@@ -20,6 +20,8 @@ _MANY = 3
 
 def _operands(site: Site, node: Node) -> tuple[list[Value], Order]:
     """The operands side by side, integers of 8 and 16 bits as int32."""
+    if len(node.present_operands) != len(node.operands):
+        raise RefusedError("all operands must be there, but one is absent")
     rank = site.rank(node.results[0])
     order = site.common_order(node.present_operands, rank)
     return [as_wide(site, site.broadcast(value, rank, order)) for value in node.present_operands], order

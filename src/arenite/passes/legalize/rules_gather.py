@@ -89,7 +89,7 @@ def _gather_nd(site: Site, node: Node) -> None:
     data, indices, result = node.operand(0), node.operand(1), node.results[0]
     batch, dims = attributes(node).integer("batch_dims", 0), site.dims(data)
     depth = (site.dims(indices) or (0,))[-1]
-    if batch < 0 or not 1 <= depth <= len(dims) - batch:
+    if not 0 <= batch < site.rank(indices) or not 1 <= depth <= len(dims) - batch:
         raise RefusedError(f"indices of {depth} dimensions in batches of {batch} do not fit {list(dims)}")
     given = site.constant(indices)
     if given is not None:

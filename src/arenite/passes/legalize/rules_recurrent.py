@@ -141,6 +141,8 @@ def _recurrent(operator: str) -> Callable[[Site, Node], None]:
         if direction not in _DIRECTIONS:
             raise RefusedError(f"direction must be one of {', '.join(_DIRECTIONS)}, but is '{direction}'")
         _refuse_forms(site, node, *core.type.dims[:2])
+        if site.dims(node.operand(1))[:1] != (len(_DIRECTIONS[direction]),):
+            raise RefusedError(f"the weights W must be for {direction}, but are {list(site.dims(node.operand(1)))}")
         results, lasts = [], []
         for index, backwards in enumerate(_DIRECTIONS[direction]):
             given, state = _run(site, node, kind, core, (index, backwards))
@@ -162,6 +164,8 @@ def _run(site: Site, node: Node, kind: _Kind, core: Value, direction: tuple[int,
     if weights.ndim != 2 or again.shape != (weights.shape[0], weights.shape[0] // kind.gates):
         raise RefusedError(f"weights {list(weights.shape)} and {list(again.shape)} do not fit {kind.gates} gates")
     size = again.shape[1]
+    if attributes(node).integer("hidden_size", size) != size:
+        raise RefusedError(f"hidden_size is {attributes(node).integer('hidden_size')}, but the weights are for {size}")
     biases: Floats = np.zeros((2, len(weights)), np.float32)
     if node.optional_operand(3) is not None:
         biases = _of_direction(site, node, 3, index)

@@ -70,12 +70,17 @@ def _size(site: Site, node: Node) -> Array:
 def _constant_of_shape(site: Site, node: Node) -> Array:
     site.integers(node, 0, "the shape")
     value = attributes(node).tensor("value")
-    one = np.zeros((), np.float32) if value is None else np.asarray(value).reshape(())
-    return np.broadcast_to(one, site.dims(node.results[0]))
+    one = np.zeros((), np.float32) if value is None else np.asarray(value)
+    if one.size != 1:
+        raise RefusedError(f"value must be one number, but is {list(one.shape)}")
+    return np.broadcast_to(one.reshape(()), site.dims(node.results[0]))
 
 
 def _eye_like(site: Site, node: Node) -> Array:
-    rows, columns = site.dims(node.results[0])
+    dims = site.dims(node.results[0])
+    if len(dims) != 2:
+        raise RefusedError(f"the result must be a matrix, but is {list(dims)}")
+    rows, columns = dims
     offset = min(max(attributes(node).integer("k", 0), -rows), columns)
     return np.eye(rows, columns, offset, site.dtype(node.results[0]).numpy)
 

@@ -6,7 +6,7 @@ from arenite.ir.opdef import OpError
 from arenite.ops.onnx.numpy_movement import slice_bounds
 from arenite.passes.onnx.expr import Expr, Poly, add, divide_exactly, is_natural, lower, mul, product, sub
 from arenite.passes.onnx.fact import MAX_ELEMENTS, NOTHING, Asked, Elements, Fact, Infer, Shape
-from arenite.passes.onnx.shapes import place, places, shape_of, unknown_dims, with_dim
+from arenite.passes.onnx.shapes import length_of, place, places, shape_of, unknown_dims, with_dim
 
 END = 2**31 - 1
 """A bound of Slice from here on means the end, as exporters write it."""
@@ -67,7 +67,7 @@ def _concat(asked: Asked) -> list[Fact]:
 def _reshape(asked: Asked) -> list[Fact]:
     data, wanted = asked.operand(0), asked.operand(1)
     if wanted.elements is None:
-        (rank,) = shape_of(wanted)
+        rank = length_of(wanted)
         return [Fact(data.dtype, unknown_dims(asked, rank) if isinstance(rank, int) else None)]
     keep_zero = asked.attrs.integer("allowzero", 0) == 1
     dims: list[Expr | None] = []
@@ -134,7 +134,7 @@ def _expand(asked: Asked) -> list[Fact]:
     data, wanted = asked.operand(0), asked.operand(1)
     shape = shape_of(data)
     if wanted.elements is None:
-        (rank,) = shape_of(wanted)
+        rank = length_of(wanted)
         unknown = unknown_dims(asked, max(rank, len(shape))) if isinstance(rank, int) else None
         return [Fact(data.dtype, unknown)]
     rank = max(len(wanted.elements), len(shape))
@@ -158,10 +158,12 @@ def _expanded(asked: Asked, own: Expr, wanted: Expr | None) -> Expr:
 
 def _constant_of_shape(asked: Asked) -> list[Fact]:
     value = asked.attrs.tensor("value")
+    if value is not None and value.size != 1:
+        raise OpError("the value must be one number")
     dtype = DType.FLOAT32 if value is None else DType.of(value.dtype)
     wanted = asked.operand(0)
     if wanted.elements is None:
-        (rank,) = shape_of(wanted)
+        rank = length_of(wanted)
         return [Fact(dtype, unknown_dims(asked, rank) if isinstance(rank, int) else None)]
     dims = tuple(asked.fresh() if item is None else item for item in wanted.elements)
     count = product(dims)

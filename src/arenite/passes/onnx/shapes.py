@@ -18,6 +18,18 @@ def shape_of(fact: Fact) -> Shape:
     return fact.shape
 
 
+def length_of(fact: Fact) -> Expr:
+    """How many elements a list has.
+
+    Raises:
+        OpError: it is none, or not even the rank is known.
+    """
+    shape = shape_of(fact)
+    if len(shape) != 1:
+        raise OpError("a shape must be a list")
+    return shape[0]
+
+
 def place(axis: int, rank: int) -> int:
     """An axis counted from the front.
 
