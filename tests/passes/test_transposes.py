@@ -12,17 +12,21 @@ from hypothesis import strategies as st
 import oracle
 from arenite._base.dtypes import DType
 from arenite.formats.tflite import export_model
+from arenite.interp import interpreter_for
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
-from arenite.ir.opdef import Registry
+from arenite.ir.opdef import OpCall, Registry
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.activation import SoftmaxAttrs
 from arenite.ops.arithmetic import ArithmeticAttrs
+from arenite.ops.movement import ConcatenationAttrs
+from arenite.ops.slicing import StridedSliceAttrs
 from arenite.passes.base import Context
+from arenite.passes.feeds import made_up_feeds
 from arenite.passes.transposes import SimplifyTransposes
 from passes.support import ops, verdicts
 
@@ -311,6 +315,117 @@ def test_nothing_is_gained_where_no_known_transpose_reads_the_result(reader: str
     elif reader == "computed":
         b.output(computed(b, middle, "last"))
     assert reasons(b.graph, "relu") == ["no-gain"]
+
+
+# Ops that move elements
+
+
+def mover(b: GraphBuilder, op: str, x: Value, *numbers: Sequence[object], attrs: Attrs | None = None) -> Value:
+    """A pad or slice of x; the last operand of padv2 is a stored element."""
+    arrays = [np.array(each, np.int32) for each in numbers]
+    operands = [x, *(b.constant(f"c{index}", each) for index, each in enumerate(arrays))]
+    if op == "padv2":
+        operands[2] = b.constant("value", arrays[1].astype(np.int8), x.type.quantization)
+    kind = attrs or REGISTRY[op].attrs()
+    declared = (TensorType(x.type.dtype, None, x.type.quantization),)
+    types = tuple(value.type for value in operands)
+    call = OpCall(op, op, kind, types, declared, tuple(value.constant for value in operands))
+    return b.node(op, operands, REGISTRY[op].infer(call), kind, name="moved").result
+
+
+PADS = ((0, 1), (2, 0), (1, 1), (0, 3))
+MOVERS = {
+    "pad": ((PADS,), None),
+    "padv2": ((PADS, (7,)), None),
+    "slice": (((0, 1, 0, 1), (1, 2, -1, 1)), None),
+    "strided_slice": (((0, 1, 2, 1), (1, 3, 0, 9), (1, 2, -1, 1)), StridedSliceAttrs(begin_mask=2, end_mask=8)),
+}
+
+
+@pytest.mark.parametrize("op", MOVERS)
+@pytest.mark.parametrize("order", [TO_NHWC, TO_NCHW, (2, 0, 3, 1)])
+def test_pads_and_slices_move_before_a_transpose_that_is_undone(op: str, order: tuple[int, ...]) -> None:
+    b = GraphBuilder()
+    dims = np.empty(4, np.int64)
+    dims[list(order)] = (1, 3, 4, 2)
+    first = transpose(b, b.input("x", tensor(dims.tolist())), order, "first")
+    numbers, attrs = MOVERS[op]
+    moved = mover(b, op, first, *numbers, attrs=attrs)
+    graph = b.output(relu(b, transpose(b, moved, [int(axis) for axis in np.argsort(order)])))
+    before = clone_graph(graph)
+    assert said(graph) == "passed cancelled"
+    assert ops(graph) == [op, "relu"]
+    for feed in made_up_feeds(before):
+        (expected,), (found,) = (interpreter_for(each, REGISTRY).run(feed.arrays) for each in (before, graph))
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("constant", [False, True])
+def test_concatenations_move_too(axis: int, constant: bool) -> None:
+    b = GraphBuilder()
+    one = transpose(b, b.input("a", tensor()), TO_NHWC, "ta")
+    if constant:
+        other = b.constant("c", np.arange(24).reshape(one.type.dims).astype(np.int8), Q)
+    else:
+        other = transpose(b, b.input("b", tensor()), TO_NHWC, "tb")
+    dims = list(one.type.dims)
+    dims[axis] *= 2
+    joined = b.node("concatenation", [one, other], [tensor(dims)], ConcatenationAttrs(axis), name="joined").result
+    graph = b.output(relu(b, transpose(b, joined, TO_NCHW)) if constant else joined)
+    before = clone_graph(graph)
+    assert said(graph, "joined") == "passed sunk"
+    assert ops(graph).count("transpose") == (0 if constant else 1)
+    for feed in made_up_feeds(before):
+        (expected,), (found,) = (interpreter_for(each, REGISTRY).run(feed.arrays) for each in (before, graph))
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_pad_does_not_move_for_nothing() -> None:
+    b = GraphBuilder()
+    first = transpose(b, b.input("x", tensor((1, 2, 3, 4))), TO_NHWC, "first")
+    assert said(b.output(mover(b, "pad", first, PADS)), "moved") == "missed no-gain"
+
+
+@pytest.mark.parametrize("op", ["pad", "strided_slice"])
+def test_amounts_that_are_computed(op: str) -> None:
+    b = GraphBuilder()
+    first = transpose(b, b.input("x", tensor((1, 2, 3, 4))), TO_NHWC, "first")
+    numbers, attrs = MOVERS[op]
+    moved = mover(b, op, first, *numbers, attrs=attrs)
+    assert moved.producer is not None
+    amounts = moved.producer.operand(1)
+    b.graph._set_operand(moved.producer, 1, b.input("amounts", amounts.type))
+    assert reasons(b.output(moved), "moved") == ["amounts-computed"]
+
+
+MASKS = StridedSliceAttrs(end_mask=15)
+
+
+@pytest.mark.parametrize(
+    ("masks", "count"),
+    [
+        (dataclasses.replace(MASKS, ellipsis_mask=8), 4),
+        (dataclasses.replace(MASKS, new_axis_mask=1), 4),
+        (dataclasses.replace(MASKS, shrink_axis_mask=1), 4),
+        (MASKS, 3),
+    ],
+)
+def test_slices_that_do_not_speak_of_each_dimension(masks: StridedSliceAttrs, count: int) -> None:
+    b = GraphBuilder()
+    first = transpose(b, b.input("x", tensor((1, 2, 3, 4))), TO_NHWC, "first")
+    moved = mover(b, "strided_slice", first, (0,) * count, (1,) * count, (1,) * count, attrs=masks)
+    moved.type = tensor(moved.type.dims if moved.type.rank == 4 else (1, 3, 4, 2))
+    assert reasons(b.output(moved), "moved") == ["not-by-dimension"]
+
+
+def test_a_transpose_of_amounts_is_none_of_data() -> None:
+    b = GraphBuilder()
+    amounts = b.input("amounts", TensorType(DType.INT32, (2, 4)))
+    perm = b.constant("perm", np.array((1, 0), np.int32))
+    pairs = b.node("transpose", [amounts, perm], [TensorType(DType.INT32, (4, 2))], Attrs(), name="pairs").result
+    node = b.node("pad", [b.input("x", tensor()), pairs], [tensor()], Attrs(), name="moved")
+    assert reasons(b.output(node.result), "moved") == []
 
 
 @pytest.mark.wheel

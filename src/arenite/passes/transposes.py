@@ -1,4 +1,4 @@
-"""Transposes: two in a row are one, one that undoes another is none, and elementwise ops let them pass."""
+"""Transposes: two in a row are one, one that undoes another is none, and many ops let them pass."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +13,7 @@ from arenite.ir.opdef import Trait
 from arenite.ir.pattern import Mismatch
 from arenite.ops.movement import ReshapeAttrs
 from arenite.passes.base import Pass, Work
+from arenite.passes.reordered import AMOUNTS_COMPUTED, NOT_BY_DIMENSION, REORDER, Reordered, data_operands
 
 COMPOSED = Reason("composed", "{subject} now does what '{first}' did first, too: {perm}")
 CANCELLED = Reason("cancelled", "{subject} undid '{first}', so both vanished")
@@ -34,9 +35,9 @@ NO_GAIN = Reason("no-gain", "a transpose after {subject} would cost as much as t
 class SimplifyTransposes(Pass):
     """Composes, cancels and sinks transposes.
 
-    Candidates are the transposes, and the elementwise ops that read one. An op is moved before the transposes of its
-    operands where at least one transpose goes: two operands were transposed alike, or all that reads the result are
-    transposes.
+    Candidates are the transposes, and what reads one: elementwise ops, pads, slices and concatenations. An op is moved
+    before the transposes of its operands where at least one transpose goes: two operands were transposed alike, or all
+    that reads the result are transposes.
     """
 
     name: ClassVar[str] = "simplify-transposes"
@@ -54,19 +55,22 @@ class SimplifyTransposes(Pass):
         NOT_ALL,
         PER_CHANNEL,
         NO_GAIN,
+        AMOUNTS_COMPUTED,
+        NOT_BY_DIMENSION,
     )
 
     def apply(self, work: Work) -> None:
         for node in work.graph.nodes:
             if node.op == "transpose":
                 _compose(node, work)
-            elif _is_elementwise(node, work) and any(_transposes(value) for value in node.present_operands):
+            elif _lets_pass(node, work) and any(_transposes(value) for value in data_operands(node)):
                 _sink(node, work)
 
 
-def _is_elementwise(node: Node, work: Work) -> bool:
+def _lets_pass(node: Node, work: Work) -> bool:
     definition = work.registry.get(node.op)
-    return definition is not None and definition.has(Trait.ELEMENTWISE) and len(node.results) == 1
+    moves = definition is not None and (definition.has(Trait.ELEMENTWISE) or node.op in REORDER)
+    return moves and len(node.results) == 1
 
 
 def _transposes(value: Value) -> Node | None:
@@ -152,9 +156,10 @@ def _drop_if_unread(node: Node, work: Work) -> None:
 
 @dataclass(frozen=True)
 class _Sinking:
-    """An elementwise node that may move: what it then reads, in which order that is transposed, what goes."""
+    """A node that may move: what it then reads and is, in which order that is transposed, what goes."""
 
     operands: tuple[Value | None, ...]
+    attrs: Attrs
     order: tuple[int, ...]
     transposes: tuple[Node, ...]
 
@@ -167,7 +172,7 @@ def _sink(node: Node, work: Work) -> None:
         return
     result = node.result
     source = replace(result.type, shape=_untransposed(result.type.dims, plan.order))
-    moved = work.rewriter.insert(node, node.op, plan.operands, [source], node.attrs, name=node.name, origin=node.origin)
+    moved = work.rewriter.insert(node, node.op, plan.operands, [source], plan.attrs, name=node.name, origin=node.origin)
     origin = [name for transpose in plan.transposes for name in transpose.origin]
     after = work.rewriter.insert(
         node,
@@ -185,24 +190,31 @@ def _sink(node: Node, work: Work) -> None:
 
 
 def _plan(node: Node, work: Work) -> _Sinking | Mismatch:
-    transposes = tuple(dict.fromkeys(found for v in node.present_operands if (found := _transposes(v)) is not None))
+    transposes = tuple(dict.fromkeys(found for v in data_operands(node) if (found := _transposes(v)) is not None))
     orders = {order_of(each) for each in transposes}
     (order, *others) = orders
     if order is None or others:
         return Mismatch(ORDERS_DIFFER)
     if not node.result.type.is_static or node.result.type.rank != len(order):
         return Mismatch(ORDERS_DIFFER)
-    operands: list[Value | None] = []
-    for value in node.operands:
-        moved = None if value is None else _untransposed_operand(value, order, work)
+    remade = REORDER[node.op](node, order, work) if node.op in REORDER else Reordered(node.attrs, {})
+    if isinstance(remade, Mismatch):
+        return remade
+    data, operands = data_operands(node), list(node.operands)
+    for index, value in enumerate(operands):
+        if value not in data:
+            operands[index] = remade.operands.get(index)
+            continue
+        assert value is not None, "it is data"
+        moved = _untransposed_operand(value, order, work)
         if isinstance(moved, Mismatch):
             return moved
-        operands.append(moved)
+        operands[index] = moved
     going = [each for each in transposes if not each.result.output_of and all(u.node is node for u in each.result.uses)]
     readers = [use.node for use in node.result.uses]
     meets = bool(readers) and not node.result.output_of
     meets = meets and all(each.op == "transpose" and order_of(each) for each in readers)
-    return _Sinking(tuple(operands), order, transposes) if len(going) >= 2 - meets else Mismatch(NO_GAIN)
+    return _Sinking(tuple(operands), remade.attrs, order, transposes) if len(going) >= 2 - meets else Mismatch(NO_GAIN)
 
 
 def _untransposed_operand(value: Value, order: tuple[int, ...], work: Work) -> Value | Mismatch:
