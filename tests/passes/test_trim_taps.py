@@ -1,6 +1,7 @@
 """Trimming filters: each precondition has a test that fails when it is taken away."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -260,6 +261,25 @@ def test_short_rows_are_gathered_first(channels: int, outputs: int, left: int) -
     assert taps(graph) == (1, left)
 
 
+@pytest.mark.parametrize(
+    ("size", "stride", "left"), [((4, 4), (2, 2), (4, 4)), ((4, 5), (2, 3), (3, 3)), ((5, 4), (3, 2), (3, 3))]
+)
+def test_filters_of_the_whole_input_are_matrices(
+    size: tuple[int, int], stride: tuple[int, int], left: tuple[int, int]
+) -> None:
+    zeros = ((0, 1), (0, 1))
+    graph = Layer(taps=(4, 4), zeros=zeros, size=size, stride=stride, padding=Padding.VALID, channels=8).graph()
+    assert said(graph) == ("missed faster-whole" if left == (4, 4) else "passed trimmed")
+    assert taps(graph) == left
+
+
+def test_filters_of_the_whole_input_with_padding_are_none() -> None:
+    """They have several windows, which see less of it each."""
+    graph = Layer(taps=(4, 4), zeros=((0, 1), (0, 1)), size=(4, 4)).graph()
+    assert said(graph) == "passed trimmed"
+    assert taps(graph) == (3, 3)
+
+
 @given(layer=layers())
 def test_nothing_changes_but_the_taps(layer: Layer) -> None:
     graph = layer.graph()
@@ -274,10 +294,21 @@ def test_nothing_changes_but_the_taps(layer: Layer) -> None:
     assert said(graph).startswith("missed")
 
 
-@given(layer=layers(), channels=st.sampled_from([1, 4, 5, 16]), times=st.integers(1, 3))
-def test_no_kernel_takes_longer(layer: Layer, channels: int, times: int) -> None:
-    outputs = times if layer.op == "conv2d" else times * channels
-    graph = replace(layer, channels=channels, outputs=outputs).graph()
-    before = estimate(graph)
-    TrimTaps().run(graph, Context(REGISTRY))
-    assert estimate(graph) <= before
+BORDERS = (((0, 1), (0, 1)), ((1, 1), (1, 1)), ((0, 0), (0, 1)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("op", OPS)
+def test_no_kernel_takes_longer(op: str, kind: str) -> None:
+    trimmed = 0
+    for size, zeros, stride in product(((3, 3), (4, 4), (5, 5), (1, 4)), BORDERS, (1, 2)):
+        if any(sum(cut) >= count for cut, count in zip(zeros, size, strict=True)):
+            continue
+        for channels, times in product((1, 4, 8), (1, 2)):
+            outputs = times if op == "conv2d" else times * channels
+            layer = Layer(op, size, zeros, (9, 9), (stride, stride), kind=kind, channels=channels, outputs=outputs)
+            graph = layer.graph()
+            before = estimate(graph)
+            trimmed += TrimTaps().run(graph, Context(REGISTRY)).changed
+            assert estimate(graph) <= before, layer
+    assert trimmed > 50

@@ -36,6 +36,8 @@ FASTER_WHOLE = Reason("faster-whole", "kernels take the {taps} taps of {subject}
 _FAST = 3
 _FAST_TAP = {DType.INT8: 0.53, DType.UINT8: 0.42, DType.INT16: 0.42}
 """What a tap of a depthwise filter of 3x3 costs, where others cost 1: kernels have a way of their own for these."""
+_WHOLE_TAP = 0.5
+"""What a tap of a filter costs that covers the whole input: it is a matrix product, others work on pairs of pixels."""
 _SHORT_ROW = 16
 _GATHERED, _GATHERED_ROW = 0.7, 12.0
 """What kernels of conv2d take for each element of a window and each row, beside products, where rows are shorter."""
@@ -115,9 +117,10 @@ def _cuts(node: Node) -> tuple[Cut, Cut] | Mismatch:
     most = _possible(windows[0], zeros[0]), _possible(windows[1], zeros[1])
     if not any(map(any, most)):
         return Mismatch(NO_MARGIN)
-    best = min(_choices(windows, most), key=lambda cuts: _weight(node, *_left(windows, cuts)))
+    best = min(_choices(windows, most), key=lambda cuts: _weight(node, *_placed(windows, cuts)))
     if not any(map(any, best)):
-        return Mismatch(FASTER_WHOLE, {"taps": size_of(node), "left": "x".join(map(str, _left(windows, most)))})
+        left = "x".join(str(each.filter) for each in _placed(windows, most))
+        return Mismatch(FASTER_WHOLE, {"taps": size_of(node), "left": left})
     return best
 
 
@@ -171,25 +174,29 @@ def _choices(windows: tuple[Window, Window], most: tuple[Cut, Cut]) -> Iterator[
             yield rows, columns
 
 
-def _left(windows: tuple[Window, Window], cuts: tuple[Cut, Cut]) -> tuple[int, int]:
-    return windows[0].filter - sum(cuts[0]), windows[1].filter - sum(cuts[1])
+def _placed(windows: tuple[Window, Window], cuts: tuple[Cut, Cut]) -> tuple[Window, Window]:
+    """The same windows, by a filter without some taps."""
+    height, width = (_without(along, cut) for along, cut in zip(windows, cuts, strict=True))
+    return height, width
 
 
-def _weight(node: Node, height: int, width: int) -> float:
+def _weight(node: Node, height: Window, width: Window) -> float:
     """What a pixel's taps cost, in multiply-accumulates of the slower kind."""
     attrs, weights, data = conv_attrs(OpCall.of(node)), node.operand(1).type.dims, node.operand(0).type
     if node.op == "conv2d":
-        row, outputs = width * weights[3], weights[0] + weights[0] % 2
-        return height * (row * outputs + (row * _GATHERED + _GATHERED_ROW if row < _SHORT_ROW else 0))
-    fast = (height, width) == (_FAST, _FAST) and attrs.dilation == (1, 1) and max(attrs.stride) <= 2
-    return height * width * (_FAST_TAP.get(data.dtype, 1) if fast else 1)
+        row, outputs = width.filter * weights[3], weights[0] + weights[0] % 2
+        each = row * outputs + (row * _GATHERED + _GATHERED_ROW if row < _SHORT_ROW else 0)
+        whole = all(w.filter == w.size and not w.pad_before + w.pad_after for w in (height, width))
+        return height.filter * each * (_WHOLE_TAP if whole else 1)
+    fast = (height.filter, width.filter) == (_FAST, _FAST) and attrs.dilation == (1, 1) and max(attrs.stride) <= 2
+    return height.filter * width.filter * (_FAST_TAP.get(data.dtype, 1) if fast else 1)
 
 
 def _trim(node: Node, cuts: tuple[Cut, Cut], work: Work) -> None:
     weights, windows = node.operand(1), conv_windows(OpCall.of(node))
     kept = [slice(first, along.filter - last) for along, (first, last) in zip(windows, cuts, strict=True)]
     array = np.ascontiguousarray(np.asarray(weights.constant)[:, kept[0], kept[1]])
-    placed = _without(windows[0], cuts[0]), _without(windows[1], cuts[1])
+    placed = _placed(windows, cuts)
     attrs: Any = node.attrs
     dilation = tuple(each.dilation if each.filter > 1 else 1 for each in placed)
     work.rewriter.set_operand(
@@ -199,7 +206,7 @@ def _trim(node: Node, cuts: tuple[Cut, Cut], work: Work) -> None:
 
 
 def _without(along: Window, cut: Cut) -> Window:
-    """The same windows, by a filter without some taps."""
+    """Windows along one dimension without taps at their beginning and end."""
     before, after = along.pad_before - cut[0] * along.dilation, max(along.pad_after - cut[1] * along.dilation, 0)
     taps = along.filter - sum(cut)
     return window(along.size, taps, along.stride, along.dilation if taps > 1 else 1, (before, after))
