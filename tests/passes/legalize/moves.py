@@ -20,7 +20,7 @@ from passes.legalize.support import agree, legalized, model_of
 
 # Each example takes some tens of milliseconds.
 FEW = settings(max_examples=min(settings().max_examples // 2, 80))
-DTYPES = st.sampled_from([np.float32, np.int32, np.int64, np.int8, np.uint8, np.bool_])
+DTYPES = st.sampled_from([np.float32, np.int32, np.int64, np.int8, np.uint8, np.int16, np.bool_])
 
 
 @st.composite
