@@ -259,3 +259,11 @@ def test_weights_of_0_lose_no_precision(weights: Any, factor: float) -> None:
     n = Net()
     y = n.node("Mul", [n.node("MatMul", [n.input("x", [3, 4]), weights]), np.float32(factor)], "y")
     assert Outcome(n.model(y), SPEC).of("y") == "passed fused-after"
+
+
+def test_a_bias_that_becomes_0_goes_at_once() -> None:
+    n = Net()
+    m = n.node("MatMul", [n.input("x", [2, 3, 4]), rand(4, 5)], "m")
+    y = n.node("Mul", [n.node("Add", [m, rand(5)], "a"), np.float32(0)], "y")
+    o = Outcome(n.model(y), SPEC)
+    assert (o.of("a"), o.of("y")) == ("passed fused-after", "passed fused-after")

@@ -219,7 +219,8 @@ def test_operands_that_change_nothing(x: str, operation: str, expected: str) -> 
     kind = x[: x.index("[")]
     model = model_of(f"g ({x}) => ({kind} y) {{ b = {operation}  y = Identity (b) }}", opset=18, constants=used)
     dims = [int(size) for size in x[x.index("[") + 1 : x.index("]")].split(",")]
-    feed = (counted(*dims) - 3).astype({"float": np.float32, "int32": np.int32, "bool": np.bool_}.get(kind, np.float32))
+    numbers: dict[str, Any] = {"int32": np.int32, "bool": np.bool_}
+    feed: Array = (counted(*dims) - 3).astype(numbers.get(kind, np.float32))
     feeds = [] if kind == "bfloat16" else [{"x": feed}]
     assert attempt(rule_of(operator), model, "b", *feeds) == expected
 
@@ -291,9 +292,8 @@ def test_which_types_hold_all_of_another(before: str | None, after: str | None, 
 
 def test_cast_like() -> None:
     assert verdict("CastLike", "b = CastLike (x, i0)", X, place=1) == "type-known"
-    assert verdict(
-        "CastLike", "w = SequenceAt (s, i1)  b = CastLike (x, w)", x="float[2] x, seq(float) s", place=1
-    ) == ("type-unknown")
+    body = "w = SequenceAt (s, i1)  b = CastLike (x, w)"
+    assert verdict("CastLike", body, x="float[2] x, seq(float) s", place=1) == "type-unknown"
 
 
 def test_joins_of_one() -> None:

@@ -14,8 +14,7 @@ from arenite.ops.onnx.dialect import OLDEST_OPSET
 from arenite.passes.base import Close, Equivalence, Pass, Work
 from arenite.passes.onnx.expr import Expr
 from arenite.passes.onnx.facts import Facts
-from arenite.passes.onnx.fuse_computed import NOT_FEWER
-from arenite.passes.onnx.fuse_dequantized import COPIES_NODES, ELSEWHERE, Versions
+from arenite.passes.onnx.fuse_dequantized import Versions
 from arenite.passes.onnx.fuse_layers import (
     CONV,
     LAYER_REASONS,
@@ -38,7 +37,7 @@ from arenite.passes.onnx.fuse_operands import (
     is_affine,
     read_affine,
 )
-from arenite.passes.onnx.fuse_places import SHARED, Place, layer_above, layer_below
+from arenite.passes.onnx.fuse_places import Place, layer_above, layer_below
 from arenite.passes.onnx.fuse_quantized import FEEDS_QUANTIZATION, leads_to_quantization
 from arenite.passes.onnx.fuse_rebuild import REBUILD_REASONS, Plan, carry_out, plan_after, plan_before
 from arenite.passes.onnx.fuse_windows import OLD_OPSET, read_windows
@@ -51,9 +50,6 @@ OTHER_GRAPH = Reason("other-graph", "{subject} and '{layer}' are in different gr
 PADDED = Reason("padded", "'{layer}' pads with 0, which {subject} does not shift")
 RAISES_PEAK = Reason("raises-peak", "with {subject} in '{layer}', more memory is taken at the peak")
 OVERLAPS = Reason("overlaps", "a shift before '{layer}' is no constant after it, since at its borders less is summed")
-
-_OF_READERS = frozenset({SHARED, COPIES_NODES, ELSEWHERE, NOT_FEWER})
-"""What may hold no more when somebody else reads other weights."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +140,11 @@ class _Fusing:
             for region in node.regions:
                 self.run(work.nested(region))
             self._try(node, left, work)
-        # What several layers read may have fewer readers now.
+        # What several layers read may have fewer readers now, and a bias may be 0.
         done = 0
         while done != self._done_count:
             done = self._done_count
-            for node in [node for node, mismatch in left.items() if mismatch.reason in _OF_READERS]:
+            for node in list(left):
                 self._try(node, left, work)
         for node, after in reversed(left.items()):
             before = self._attempt(self._before, node, work)
