@@ -28,6 +28,8 @@ INTS: dict[str, Array] = {
     "s64": np.array([6, 4], np.int64),
     "s46": np.array([4, 6], np.int64),
     "s423": np.array([4, 2, 3], np.int64),
+    "s432": np.array([4, 3, 2], np.int64),
+    "s234": np.array([2, 3, 4], np.int64),
     "s243": np.array([2, 4, 3], np.int64),
 }
 X: dict[str, Array] = {"x": counted(2, 3, 4)}
@@ -161,6 +163,11 @@ def test_cuts_that_take_nothing_or_a_single_element() -> None:
         ("i0, big, i1, i0", "i0, i1, i2", "bounds-unknown"),
         ("i0, big, i3", "i0, i1, i2", "bounds-unknown"),
         ("i0, big, m4", "i0, i1, i2", "bounds-unknown"),
+        ("i1, big, i1", "i0, i1, k", "bounds-unknown"),
+        ("i1, big, i1", "i0, i1, i2, k", "bounds-unknown"),
+        ("i1, big, i1", "i0, i1, i2, i0", "bounds-unknown"),
+        ("i1, big, i1", "i0, i1, i3", "bounds-unknown"),
+        ("i1, big, i1", "i0, i1, m4", "bounds-unknown"),
     ],
 )
 def test_slices(first: str, second: str, expected: str) -> None:
@@ -227,6 +234,9 @@ PERM = "t = Transpose <perm: ints = [2, 0, 1, 3]> (a)"
         ("a = Unsqueeze (h, i0)  t = Transpose (a)  b = Squeeze (t, i3)", "one-transpose-of-views"),
         ("t = Transpose (h)  b = Unsqueeze (t, i0)", "not-ones"),
         ("a = Exp (h)  t = Transpose (a)  b = Unsqueeze (t, i0)", "not-ones"),
+        ("t = Transpose (x)  b = Unsqueeze (t, i0)", "not-ones"),
+        ("a = Exp (h)  t = Transpose <perm: ints = [2, 0, 1]> (a)  b = Reshape (t, s423)", "not-ones"),
+        ("a = Reshape (h, s432)  t = Transpose (a)  b = Reshape (t, s234)", "not-ones"),
         (f"{UNSQUEEZE}  {PERM}  c = ReduceMax (a)  b = Squeeze (t, i3)", "not-ones"),
         (f"{UNSQUEEZE}  {PERM}  c = ReduceMax (t)  b = Squeeze (t, i3)", "not-of-transpose"),
         (f"{UNSQUEEZE}  {PERM}  b = Unsqueeze (t, i3)", "not-ones"),

@@ -99,6 +99,13 @@ def test_slice(body: str, expected: str) -> None:
     assert verdict("Slice", body, X) == expected
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_slice_of_steps_that_are_not_known(size: int) -> None:
+    given = f"float[2, {size}, 4] x, int64[1] k"
+    feeds = {"x": counted(2, size, 4), "k": np.array([2])}
+    assert verdict("Slice", "b = Slice (x, i0, big, i1, k)", feeds, x=given) == "shape-changes"
+
+
 def test_slice_whose_bounds_are_attributes() -> None:
     body = "b = Slice <axes: ints = [1], starts: ints = [0], ends: ints = [9]> (x)"
     assert verdict("Slice", body, X, opset=9) == "no-op"
@@ -155,6 +162,12 @@ POOL = "float[1, 2, 3, 4] x"
 def test_pool(attrs: str, expected: str) -> None:
     feeds = {"x": counted(1, 2, 3, 4)} if "pads: ints = [1, 0, 2" not in attrs else None
     assert verdict("MaxPool", f"b = MaxPool <{attrs}> (x)", feeds, x=POOL) == expected
+
+
+@pytest.mark.parametrize("size", ["kernel_shape: ints = [3, 1]", "kernel_shape: ints = [1, 3], strides: ints = [1, 1]"])
+def test_pool_that_pads_by_itself(size: str) -> None:
+    body = f'b = MaxPool <auto_pad: string = "SAME_UPPER", {size}> (x)'
+    assert verdict("MaxPool", body, {"x": counted(1, 2, 3, 4)}, x=POOL) == "moves-elements"
 
 
 def test_pool_whose_indices_are_read() -> None:
@@ -282,6 +295,7 @@ def test_a_cast_of_what_is_not_cast() -> None:
         ("INT8", "BFLOAT16", False),
         ("STRING", "STRING", False),
         (None, "FLOAT32", False),
+        ("BOOL", None, False),
         ("FLOAT32", None, False),
     ],
 )

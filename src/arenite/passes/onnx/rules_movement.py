@@ -104,7 +104,7 @@ def joined(dim: Expr, first: Cut, second: Cut) -> Cut | None:
         if len(taken) == 1:
             # The product of both steps may be more than 64 bits hold, and nothing is stepped over.
             return Cut(taken.start, taken.start + 1, 1)
-        end = taken.stop if taken.step > 0 or taken.stop >= 0 else _BEGIN
+        end = taken.stop if taken.stop >= 0 else _BEGIN
         return Cut(taken.start, end, taken.step)
     plain = first.step == second.step == 1 and first.start >= 0 and second.start >= 0
     # With the first open to the end, what the second counts from its own end it counts from the tensor's.

@@ -68,9 +68,8 @@ def _pad(node: Node, site: Site) -> Done | Mismatch:
 def _slice(node: Node, site: Site) -> Done | Mismatch:
     if (refused := _same_shape(node, site)) is not None:
         return refused
-    steps = node.optional_operand(4) if site.opset >= 10 else None
-    found = (1,) if steps is None else site.fact(steps).integers
-    if found is None or any(step != 1 for step in found):
+    # Steps that are not known give no known shape.
+    if any(step != 1 for step in site.fact(node.optional_operand(4)).integers or ()):
         return Mismatch(MOVES)
     return site.remove(node, node.operand(0), "it takes all elements in order")
 
@@ -78,7 +77,8 @@ def _slice(node: Node, site: Site) -> Done | Mismatch:
 def _transpose(node: Node, site: Site) -> Done | Mismatch:
     if (refused := _same_shape(node, site)) is not None:
         return refused
-    shape = site.fact(node.operand(0)).shape or ()
+    shape = site.fact(node.operand(0)).shape
+    assert shape is not None
     perm = attrs_of(node).integers("perm") or tuple(reversed(range(len(shape))))
     moved = [axis for axis in perm if shape[axis] != 1]
     if moved != sorted(moved):
@@ -89,8 +89,8 @@ def _transpose(node: Node, site: Site) -> Done | Mismatch:
 def _gather(node: Node, site: Site) -> Done | Mismatch:
     if (refused := _same_shape(node, site)) is not None:
         return refused
-    indices = site.fact(node.operand(1))
-    if indices.rank != 1 or indices.integers is None or indices.integers != tuple(range(len(indices.integers))):
+    indices = site.fact(node.operand(1)).integers
+    if indices is None or indices != tuple(range(len(indices))):
         return Mismatch(MOVES)
     return site.remove(node, node.operand(0), "it takes all elements in order")
 
@@ -142,7 +142,7 @@ def _minus_zero(element: np.generic) -> bool:
 
 
 def _plus_zero(element: np.generic) -> bool:
-    return bool(element == 0 and (element.dtype.kind in "iu" or not np.signbit(element)))
+    return bool(element == 0 and not np.signbit(element))
 
 
 _NEUTRAL: dict[str, tuple[_Neutral, bool]] = {
@@ -179,8 +179,6 @@ def _elementwise(node: Node, site: Site) -> Done | Mismatch:
 
 
 def _same_zeros(constant: Array) -> bool:
-    if constant.dtype.kind != "f":
-        return True
     count = int(np.count_nonzero(np.signbit(constant)))
     return count in (0, constant.size)
 
