@@ -278,11 +278,13 @@ def test_reductions(body: str, expected: str) -> None:
     assert verdict(REDUCE, body, feeds) == expected
 
 
-def split(body: str, feeds: Mapping[str, Array], x: str = "float[2, 3, 4] x", outputs: str = "float p, float q") -> str:
+def split(
+    body: str, feeds: Mapping[str, Array] | None, x: str = "float[2, 3, 4] x", outputs: str = "float p, float q"
+) -> str:
     words = set(body.replace("(", " ").replace(")", " ").replace(",", " ").split())
     used = {name: array for name, array in {**INTS, "i22": np.array([2, 2])}.items() if name in words}
     model = model_of(f"g ({x}) => ({outputs}) {{ h = Neg (x)  {body} }}", opset=18, constants=used)
-    return attempt(SPLIT, model, "a", feeds)
+    return attempt(SPLIT, model, "a", *([] if feeds is None else [feeds]))
 
 
 HALVES = "a, c = Split <axis: int = 0, num_outputs: int = 2> (h)"
@@ -305,6 +307,11 @@ def test_slices_of_an_unknown_rank_stay() -> None:
     body = f"v = Reshape (h, k)  {HALVES.replace('(h)', '(v)')}  p = Squeeze (a, i0)  q = Squeeze (c, i0)"
     feeds = {**X, "k": np.array([2, 12], np.int64)}
     assert split(body, feeds, "float[2, 3, 4] x, int64[L] k") == "not-single"
+
+
+def test_slices_along_no_dimension_stay() -> None:
+    body = f"{HALVES.replace('axis: int = 0', 'axis: int = 3')}  p = Squeeze (a, i0)  q = Squeeze (c, i0)"
+    assert split(body, None) == "not-single"
 
 
 def test_a_split_into_one_stays() -> None:

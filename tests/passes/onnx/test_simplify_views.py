@@ -78,6 +78,11 @@ def test_shapes_that_differ_do_not_undo_each_other() -> None:
     assert verdict(VIEW, "float[2, 6] x", body, {"x": counted(2, 6)}) == "one-view"
 
 
+def test_other_views_take_a_shape_that_can_be_said() -> None:
+    body = "a = Flatten (x)  y = Unsqueeze (a, i0)"
+    assert both(VIEW, "float[2, 3, 4] x", body, {"x": counted(2, 3, 4)}) == ("one-view", ["Flatten", "Reshape"])
+
+
 @pytest.mark.parametrize("domain", ["", "acme."])
 def test_views_of_another_domain_are_none(domain: str) -> None:
     body = f"a = {domain}Flatten (x)  y = Reshape (a, s34)"
