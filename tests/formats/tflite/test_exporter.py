@@ -20,6 +20,7 @@ from arenite.ir.model import Model
 from arenite.ir.rewriter import Rewriter
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops.arithmetic import ArithmeticAttrs
+from arenite.ops.conv import Conv2dAttrs
 from arenite.ops.dense import FullyConnectedAttrs
 from formats.tflite import small
 
@@ -296,6 +297,16 @@ def test_what_a_file_cannot_hold_is_named_at_once() -> None:
         "node 'y': a .tflite file has no operator for onnx.Gelu",
         "node 'z': a .tflite file has no operator for mystery",
     )
+
+
+def test_attributes_beyond_32_bits_are_refused() -> None:
+    builder = GraphBuilder()
+    x = builder.input("x", TensorType(DType.FLOAT32, (1, 8, 8, 1)))
+    weights = builder.constant("w", np.ones((1, 3, 3, 1), np.float32))
+    y = builder.node("conv2d", [x, weights], [x.type], Conv2dAttrs(stride=(1 << 31, 1)), name="y")
+    with pytest.raises(ModelError) as caught:
+        export_model(Model("m", builder.output(y.result)))
+    assert caught.value.problems == ("node 'y': its stride must be within 32 bits, but is (2147483648, 1)",)
 
 
 def test_two_values_of_one_name_are_refused() -> None:

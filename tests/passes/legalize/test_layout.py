@@ -51,3 +51,25 @@ def test_what_is_given_as_it_comes_and_what_is_given_twice(tmp_path: Path) -> No
     nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Transpose", ["r"], ["t"])]
     model = model_of(nodes, {"x": (np.float32, [2, 3])}, ["x", "r", "t", "r"])
     assert agree(model, tmp_path) == ["relu", "transpose"]
+
+
+def test_halves_of_a_channel_shuffle_stay_channels_last(tmp_path: Path) -> None:
+    """The first half goes on as it is and is asked for in no order; the second is convolved."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Reshape", ["c", "split"], ["r"]),
+        helper.make_node("Transpose", ["r"], ["t"], perm=[0, 2, 1, 3, 4]),
+        helper.make_node("Reshape", ["t", "joined"], ["s"]),
+        helper.make_node("Split", ["s"], ["one", "two"], axis=1),
+        helper.make_node("Conv", ["two", "d"], ["e"], group=4, pads=[1, 1, 1, 1]),
+        helper.make_node("Concat", ["one", "e"], ["y"], axis=1),
+    ]
+    constants = {
+        "w": RNG.normal(0, 1, (8, 3, 1, 1)).astype(np.float32),
+        "d": CONSTANTS["d"],
+        "split": np.array([1, 2, 4, 6, 5]),
+        "joined": np.array([1, 8, 6, 5]),
+    }
+    model = model_of(nodes, {"x": (np.float32, [1, 3, 6, 5])}, ["y"], constants)
+    shuffle = ["reshape", "transpose", "reshape"]
+    assert agree(model, tmp_path) == ["conv2d", *shuffle, "split", "depthwise_conv2d", "concatenation"]

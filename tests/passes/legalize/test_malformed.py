@@ -95,6 +95,23 @@ def test_shapes_that_are_no_lists(operands: str, dims: list[int]) -> None:
     assert all(problem.startswith("node 'y'") for problem in caught.value.problems)
 
 
+@pytest.mark.parametrize(
+    ("of", "dims", "constants", "problem"),
+    [
+        (node("EyeLike", "x"), [10**6, 10**6], {}, "the matrix would have 1000000000000 elements"),
+        (node("Trilu", "x"), [10**6, 10**6], {}, "the mask would have 1000000000000 elements"),
+        (node("OneHot", "i d w"), [1], {"i": [1], "d": [10**12], "w": ones(2)}, "the indices would have 1000000000000"),
+        (node("ConstantOfShape", "s"), [1], {"s": [1 << 32, 1 << 32]}, r"\[4294967296, 4294967296\] is too large"),
+        (node("ConstantOfShape", "s"), [1], {"s": [1 << 15, 1 << 14]}, r"\[32768, 16384\] is too large"),
+    ],
+)
+def test_constants_of_absurd_sizes_are_refused_before_they_are_made(
+    of: onnx.NodeProto, dims: list[int], constants: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ModelError, match=rf"node 'y' \({of.op_type}\): .*{problem}"):
+        graph_of(unchecked(of, dims, constants))
+
+
 def test_scales_that_do_not_fit() -> None:
     of = node("DequantizeLinear", "x w", axis=0)
     with pytest.raises(ModelError, match=r"the scale must have 2 elements, but is \[3\]"):

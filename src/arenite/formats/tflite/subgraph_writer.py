@@ -98,6 +98,10 @@ class SubgraphWriter:
             foreign = isinstance(node.attrs, ForeignAttrs) and builtin_of(self._schema, node.op) is not None
             if node.op not in known and not foreign:
                 yield f"node '{node.name}': a .tflite file has no operator for {node.op}"
+            for name, value in () if foreign else vars(node.attrs).items():
+                numbers = value if isinstance(value, tuple) else (value,)
+                if any(isinstance(each, int) and not -(1 << 31) <= each < 1 << 31 for each in numbers):
+                    yield f"node '{node.name}': its {name} must be within 32 bits, but is {value}"
             if isinstance(getattr(node.attrs, "padding", None), tuple):
                 yield f"node '{node.name}': a .tflite file has no {node.op} with explicit padding: use SAME or VALID"
 

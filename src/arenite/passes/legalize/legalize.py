@@ -203,7 +203,8 @@ def _wished_by(
     rule = rules.get(node.op)
     if rule is None or not node.operands:
         return
-    first, result = node.optional_operand(0), node.results[0]
+    first = node.optional_operand(0)
+    result = next((value for value in node.results if value in wishes), node.results[0])
     ends = None if rule.around is None or first is None else rule.around(facts, node)
     if ends is not None:
         yield from _wished_through_view(*ends, facts, wishes)

@@ -6,6 +6,7 @@ from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array, Node, Value
 from arenite.ops.constraints import axis_in
+from arenite.passes.legalize.framing import bounded
 from arenite.passes.legalize.indices import is_natural
 from arenite.passes.legalize.orders import as_in_onnx, moved, without_units
 from arenite.passes.legalize.refusal import RefusedError
@@ -28,6 +29,7 @@ def _trilu(site: Site, node: Node) -> None:
         raise RefusedError(f"the input must have two dimensions or more, but is {list(dims)}")
     given = site.integers(node, 1, "k") or (0,)
     rows, columns = dims[-2:]
+    bounded(rows * columns, "the mask")
     offset = min(max(given[0], -rows), columns)
     is_upper = bool(attributes(node).integer("upper", 1))
     whole = np.ones((rows, columns), np.bool_)
@@ -54,6 +56,7 @@ def _one_hot(site: Site, node: Node) -> None:
     axis = axis_in(attributes(node).integer("axis", -1), rank)
     dims = list(site.dims(result))
     alone = [dim if place == axis else 1 for place, dim in enumerate(dims)]
+    bounded(depth, "the indices")
     core = site.reshaped(site.get(indices), [*dims[:axis], 1, *dims[axis + 1 :]])
     counted: Array = np.arange(depth, dtype=core.type.dtype.numpy).reshape(alone)
     chosen = _equal(site, core, counted)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from arenite.ir.graph import Array, Node, Value
+from arenite.ir.verifier import MAX_NBYTES
+from arenite.passes.legalize.framing import bounded
 from arenite.passes.legalize.orders import as_in_onnx, moved
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
@@ -73,7 +75,10 @@ def _constant_of_shape(site: Site, node: Node) -> Array:
     one = np.zeros((), np.float32) if value is None else np.asarray(value)
     if one.size != 1:
         raise RefusedError(f"value must be one number, but is {list(one.shape)}")
-    return np.broadcast_to(one.reshape(()), site.dims(node.results[0]))
+    dims = site.dims(node.results[0])
+    if math.prod(dims) * one.itemsize > MAX_NBYTES:
+        raise RefusedError(f"{one.dtype}{list(dims)} is too large: at most {MAX_NBYTES} bytes are possible")
+    return np.broadcast_to(one.reshape(()), dims)
 
 
 def _eye_like(site: Site, node: Node) -> Array:
@@ -81,6 +86,7 @@ def _eye_like(site: Site, node: Node) -> Array:
     if len(dims) != 2:
         raise RefusedError(f"the result must be a matrix, but is {list(dims)}")
     rows, columns = dims
+    bounded(rows * columns, "the matrix")
     offset = min(max(attributes(node).integer("k", 0), -rows), columns)
     return np.eye(rows, columns, offset, site.dtype(node.results[0]).numpy)
 
