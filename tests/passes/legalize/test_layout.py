@@ -73,3 +73,14 @@ def test_halves_of_a_channel_shuffle_stay_channels_last(tmp_path: Path) -> None:
     model = model_of(nodes, {"x": (np.float32, [1, 3, 6, 5])}, ["y"], constants)
     shuffle = ["reshape", "transpose", "reshape"]
     assert agree(model, tmp_path) == ["conv2d", *shuffle, "split", "depthwise_conv2d", "concatenation"]
+
+
+def test_what_is_transposed_for_a_softmax_over_rows_goes_out_as_it_is(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Softmax", ["c"], ["s"], axis=3),
+        helper.make_node("MatMul", ["s", "m"], ["y"]),
+    ]
+    constants = {"w": CONSTANTS["w"], "m": RNG.normal(0, 1, (4, 2)).astype(np.float32)}
+    model = model_of(nodes, {"x": (np.float32, [1, 3, 5, 6])}, ["y", "s"], constants)
+    assert agree(model, tmp_path).count("transpose") == 1

@@ -162,10 +162,15 @@ class Site:
         return any(moves_nothing(known, order, dims) for known in self.orders(value))
 
     def with_last(self, value: Value, axes: Sequence[int]) -> Order:
-        """An order without units that has some dimensions last, in this sequence: one in which it lies, if there is."""
-        orders = [without_units(order) for order in self.orders(value)] or [as_in_onnx(self.rank(value))]
+        """An order without units that has some dimensions last, in this sequence: one in which it lies, if there is.
+
+        If not, that of ONNX where it has them last, since readers that want no other want that one.
+        """
+        own = as_in_onnx(self.rank(value))
+        orders = [without_units(order) for order in self.orders(value)] or [own]
         wanted = [(*(axis for axis in order if axis not in axes), *axes) for order in orders]
-        return next((order for order in wanted if self.lies(value, order)), wanted[0])
+        otherwise = own if own[len(own) - len(axes) :] == tuple(axes) else wanted[0]
+        return next((order for order in wanted if self.lies(value, order)), otherwise)
 
     def get(self, value: Value, order: Order | None = None) -> Value:
         """A value in an order (by default that of ONNX): as it lies, or transposed; a constant is moved here."""
