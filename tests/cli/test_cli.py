@@ -39,6 +39,8 @@ def test_help_shows_the_commands_that_work() -> None:
     ("arguments", "word"),
     [
         (["compil", "x.tflite"], "compile"),
+        (["simplify", "x.onnx", "y.onnx"], "use 'arenite optimize MODEL -o OUT'"),
+        (["quantize", "x.tflite"], "Arenite does not quantize yet"),
         (["compile", "x.tflite", "--targt", "m4"], "--target"),
         (["compile", str(DIGITS), "--target", "cortex-m5"], "cortex-m55"),
         (["compile", str(DIGITS), "--optimize", "sped"], "speed, flash, ram"),

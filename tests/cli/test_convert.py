@@ -196,7 +196,10 @@ def test_options_of_other_tools_are_answered_before_the_model_is_missed(tmp_path
 def test_a_tflite_is_sent_to_optimize(tmp_path: Path) -> None:
     done = convert(tmp_path / "m.tflite", "-o", tmp_path / "out.tflite")
     assert done.returncode == 2
-    assert f"arenite optimize {tmp_path / 'm.tflite'} -o" in done.stderr
+    assert f"arenite optimize {tmp_path / 'm.tflite'} -o {tmp_path / 'out.tflite'}" in done.stderr
+    done = convert(tmp_path / "m.tflite", "-o", tmp_path / "out.onnx")
+    assert done.returncode == 2
+    assert f"arenite optimize {tmp_path / 'm.tflite'} -o OUT.tflite" in done.stderr
 
 
 @pytest.mark.parametrize("data", [b"", b"\x08\x07garbage", b"\x08\x08:\x05\x0a\x03abc"])

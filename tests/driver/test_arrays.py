@@ -89,6 +89,23 @@ def test_every_misfit_is_told(tmp_path: Path, arrays: dict[str, Any], words: lis
         assert any(word in problem for problem in caught.value.problems), caught.value.problems
 
 
+@pytest.mark.parametrize(
+    ("shape", "cure"),
+    [
+        ((1, 3, 8, 8), "array.transpose(0, 2, 3, 1)"),
+        ((1, 8, 8, 4), None),
+        ((8, 3, 8), None),
+    ],
+)
+def test_arrays_in_the_other_layout_are_told_how_to_turn(
+    tmp_path: Path, shape: tuple[int, ...], cure: str | None
+) -> None:
+    with pytest.raises(DataError) as caught:
+        load_feeds(saved(tmp_path, x=np.zeros(shape, np.float32)), [PortSpec("x", DType.FLOAT32, (1, 8, 8, 3))])
+    (problem,) = caught.value.problems
+    assert (cure in problem) if cure else "transpose" not in problem
+
+
 def test_pickles_are_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, **{"a/b:0": np.array([{"x": 1}], dtype=object)})
     with pytest.raises(DataError, match="Python objects"):

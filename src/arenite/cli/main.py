@@ -4,10 +4,12 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from arenite._base.errors import AreniteError
+from arenite._base.errors import AreniteError, UsageError
 from arenite.cli import compare, explain, inspect, listings, plan, run
 from arenite.cli import compile as compile_command
 from arenite.cli import convert as convert_command
@@ -16,8 +18,28 @@ from arenite.cli.foreign import ForeignWordsCommand
 
 INTERNAL_ERROR = 3
 
+_OTHER_COMMANDS = {
+    "simplify": "use 'arenite optimize MODEL -o OUT'",
+    "slim": "use 'arenite optimize MODEL -o OUT'",
+    "quantize": "Arenite does not quantize yet: quantize the network by other tools (full integer quantization, by a "
+    "representative dataset), and compile that .tflite",
+    "build": "use 'arenite compile MODEL.tflite'",
+    "diff": "use 'arenite compare A B', or 'arenite optimize MODEL -o OUT --diff FILE.html'",
+}
+
+
+class _Commands(TyperGroup):
+    """Answers those that other tools have."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands and args[0] in _OTHER_COMMANDS:
+            raise UsageError(f"there is no command '{args[0]}' here: {_OTHER_COMMANDS[args[0]]}")
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="arenite",
+    cls=_Commands,
     help="Compiles trained neural networks into C99 for microcontrollers, and proves what it did.",
     no_args_is_help=True,
     add_completion=False,

@@ -155,7 +155,8 @@ def _given_feeds(path: Path, arrays: Mapping[str, Array], ports: Sequence[PortSp
             ]
         )
     problems += [
-        f"{path}: input {port} got shape {list(array.shape)}; give its shape, or on every input one more leading axis"
+        f"{path}: input {port} got shape {list(array.shape)}; {_turned(array.shape, port)}give its shape, or on every "
+        "input one more leading axis"
         for array, port, one, many in zip(converted, ports, single, stacked, strict=True)
         if not (one or many)
     ]
@@ -164,6 +165,14 @@ def _given_feeds(path: Path, arrays: Mapping[str, Array], ports: Sequence[PortSp
             f"{path}: some inputs have one more leading axis and some have not; give it on every input or on none"
         ]
     raise DataError(problems)
+
+
+def _turned(shape: tuple[int, ...], port: PortSpec) -> str:
+    """What to do with an array whose channels stand on the other side than the model's, if it is one."""
+    for order, from_ in (((0, 2, 3, 1), "channels first"), ((0, 3, 1, 2), "channels last")):
+        if len(shape) == len(order) and port.takes(tuple(shape[axis] for axis in order)) and port.shape is not None:
+            return f"if it has {from_}: array.transpose{order}; else "
+    return ""
 
 
 def _cure(array: Array, port: PortSpec) -> str:

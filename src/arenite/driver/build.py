@@ -8,7 +8,7 @@ from arenite._base.errors import AreniteError, LimitError, ModelError
 from arenite._base.remarks import Remark
 from arenite.codegen.bundle import render
 from arenite.codegen.names import Names
-from arenite.driver.checks import check_compilable, shortly
+from arenite.driver.checks import check_compilable, float_problem, shortly
 from arenite.driver.options import CompileOptions
 from arenite.driver.toolbox import Toolbox, default_toolbox
 from arenite.ir.clone import clone_graph
@@ -126,7 +126,9 @@ def build(model: Model, options: CompileOptions, step: Step, toolbox: Toolbox | 
             ram_limit=limit,
         )
     except (ModelError, LimitError) as error:
-        raise type(error)([*shortly(graph, error.problems), *_in_pieces(error, options, target)]) from error
+        cause = float_problem(graph) if isinstance(error, ModelError) else None
+        problems = [*([cause] if cause is not None else []), *shortly(graph, error.problems)]
+        raise type(error)([*problems, *_in_pieces(error, options, target)]) from error
     step("writing C")
     texts = render(program, tools.kernels.manifests, tools.read_header)
     files = {name: text.encode() for name, text in texts.items()}

@@ -58,8 +58,9 @@ def compile_problems(graph: Graph, registry: Registry) -> list[str]:
 def _refuse_onnx(model: Model) -> None:
     if model.format == "onnx":
         raise ModelError(
-            f"{model.name} is an ONNX model: it can be run by the interpreter, but not compiled; give a .tflite "
-            "('arenite convert' makes one, of floats)"
+            f"{model.name} is an ONNX model: it can be run by the interpreter, but not compiled; give a .tflite of "
+            "full integer quantization, made from the same network by other tools ('arenite convert' makes one, but of "
+            "floats: Arenite does not quantize yet)"
         )
 
 
@@ -127,6 +128,20 @@ def half_problem(graph: Graph) -> str | None:
         "weights of 16-bit floats, for float32 arithmetic, would take twice the flash, or be widened at each "
         "invocation; convert the model with full integer quantization (a representative dataset), or without float16; "
         f"they are at {_nodes(widening)}"
+    )
+
+
+def float_problem(graph: Graph) -> str | None:
+    """One sentence on a network that mostly computes with floats: what to do when kernels are missing for that."""
+    computing = [node for node in graph.nodes if node.results and node.op not in ("quantize", "dequantize")]
+    floats = sum(any(value.type.dtype is DType.FLOAT32 for value in node.results) for node in computing)
+    if 2 * floats <= len(computing):
+        return None
+    return (
+        f"the model computes with floats at {floats:,} of {len(computing):,} nodes; few operators have kernels for "
+        "that (docs/ops.md), and Arenite does not quantize yet: quantize the network by other tools, weights and "
+        "activations (full integer quantization, by a representative dataset), and compile that .tflite; 'arenite run' "
+        "runs this one"
     )
 
 

@@ -166,7 +166,8 @@ def _check_arguments(a: Path, b: Path, inputs: Path | None) -> None:
     ]
     if a.exists() and not is_build(a) and a.suffix.lower() not in SUFFIXES:
         kinds = f"a file that ends in {' or '.join(SUFFIXES)}, or a folder that 'arenite compile' wrote"
-        problems.append(f"{a}: not a model: expected {kinds}")
+        more = "; for outputs, give both models, and --inputs IN.npz" if a.suffix.lower() in (".npz", ".npy") else ""
+        problems.append(f"{a}: not a model: expected {kinds}{more}")
     if problems:
         raise DataError(problems)
 

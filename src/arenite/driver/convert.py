@@ -67,7 +67,8 @@ def convert_file(
         SelfCheckError: the result is not what the original is; nothing is written but a reproducer.
     """
     if path.suffix.lower() == ".tflite":
-        raise UsageError(f"{path} is a .tflite already; to make it smaller: arenite optimize {path} -o {out}")
+        smaller = out if out.suffix.lower() == ".tflite" else "OUT.tflite"
+        raise UsageError(f"{path} is a .tflite already; to make it smaller: arenite optimize {path} -o {smaller}")
     if path.suffix.lower() != ".onnx":
         raise UsageError(f"{path}: convert reads .onnx models; the suffix '{path.suffix}' is not theirs")
     if out.suffix.lower() != ".tflite":
@@ -194,7 +195,7 @@ def _refuse_open_sizes(graph: Graph) -> None:
     typed = " ".join(f"--input-shape {_quoted(f'{value.name}:{_sizes(value)}')}" for value in open_)
     raise ModelError(
         f"a .tflite file has fixed sizes, and the model leaves some open: {listed}; add {typed}, "
-        "with numbers in place of names and question marks"
+        "with numbers in place of names and question marks (1 for a batch)"
     )
 
 
