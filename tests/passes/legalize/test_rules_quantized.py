@@ -112,7 +112,7 @@ def test_quantized_operators_are_refused() -> None:
     message = refusal(model_of([node("MatMulInteger", "x w")], inputs, ["y"]))
     assert message == (
         "the model is quantized: its integers follow other rules than a .tflite's; convert the float model that it was "
-        "made of, and quantize the result: arenite quantize"
+        "made of, and quantize the result"
     )
 
 

@@ -104,7 +104,7 @@ def _along(site: Site, array: Array, order: tuple[int, ...]) -> Value:
 def _refused(site: Site, node: Node) -> None:
     raise RefusedError(
         "the model is quantized: its integers follow other rules than a .tflite's; convert the float model that it was "
-        "made of, and quantize the result: arenite quantize"
+        "made of, and quantize the result"
     )
 
 

@@ -183,6 +183,19 @@ def _nearest_table(along: _Along, coordinates: str, rounding: str) -> npt.NDArra
     place = _places(along, coordinates, np.float32).astype(np.float64)
     if rounding == "simple":
         rounding = "ceil" if along.scale < 1 else "floor"
+    found = _rounded(place, rounding, along)
+    if coordinates == "half_pixel_symmetric" and float(along.scale) * along.size != along.wanted:
+        near = _NEAR * along.size
+        if (_rounded(place - near, rounding, along) != _rounded(place + near, rounding, along)).any():
+            raise RefusedError(
+                f"resizing {along.size} elements to {along.wanted} by {rounding} takes the place between two of them, "
+                "where runtimes do not agree"
+            )
+    return found
+
+
+def _rounded(place: npt.NDArray[np.float64], rounding: str, along: _Along) -> npt.NDArray[np.int64]:
+    """The element at each place."""
     if rounding == "round_prefer_floor":
         index = np.ceil(place - 0.5)
     elif rounding == "round_prefer_ceil":
