@@ -9,6 +9,7 @@ from arenite._base.errors import UsageError
 from arenite.cli.foreign import refuse_strangers
 from arenite.cli.foreign_convert import answer_to
 from arenite.cli.options import (
+    CheckOption,
     FreezeDefaultsOption,
     InputShapeOption,
     JsonOption,
@@ -59,9 +60,7 @@ def convert(
             help="How margins are said that a .tflite lacks: as weights of zero where that is cheap, or by PAD.",
         ),
     ] = "taps",
-    check: Annotated[
-        int, typer.Option("--check", metavar="N", min=0, help="Compare with the original on N inputs; 0: do not.")
-    ] = 3,
+    check: CheckOption = 3,
     explain: Annotated[
         Path | None, typer.Option("--explain", metavar="FILE.json", help="Write what became of each node, and why.")
     ] = None,

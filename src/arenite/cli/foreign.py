@@ -1,7 +1,7 @@
 """What users of other tools type, and what it is here. The table here is that of `optimize`."""
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -49,6 +49,21 @@ def refuse_strangers(context: typer.Context, model: str, answer: Callable[[str],
         problems = [f"'{context.args[0]}' is one argument too many; where the result goes is said by -o OUT"]
     if problems:
         raise UsageError(dict.fromkeys(problems))
+
+
+def answer_among(option: str, names: Mapping[str, str], prefixes: Mapping[str, str]) -> str:
+    """What to do instead of an option of another tool, which may be written with underscores.
+
+    Args:
+        option: as typed.
+        names: what is said of options, written with hyphens.
+        prefixes: what is said of families of options, by what they begin with.
+
+    Returns:
+        Empty when neither knows it.
+    """
+    name = option.replace("_", "-")
+    return names.get(name) or next((text for prefix, text in prefixes.items() if name.startswith(prefix)), "")
 
 
 _FORMATS = "leave it out: optimize writes the format that it reads"
@@ -174,5 +189,4 @@ PREFIXES = {
 
 def answer_to(option: str) -> str:
     """What to do instead; empty when no other tool is known to have such an option."""
-    name = option.replace("_", "-")
-    return FOREIGN.get(name) or next((text for prefix, text in PREFIXES.items() if name.startswith(prefix)), "")
+    return answer_among(option, FOREIGN, PREFIXES)

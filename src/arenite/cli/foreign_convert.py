@@ -1,5 +1,7 @@
 """What users of other converters type, and what it is here."""
 
+from arenite.cli.foreign import answer_among
+
 _SHAPES = "use --input-shape NAME:DIMS, once for each input"
 _LAYOUTS = "use --keep-layout NAME, once for each input or output, or --keep-layouts"
 _NAMES = "leave it out: inputs and outputs keep their names, as tensors and in the signature 'serving_default'"
@@ -179,5 +181,4 @@ PREFIXES = {
 
 def answer_to(option: str) -> str:
     """What to do instead; empty when no other tool is known to have such an option."""
-    name = option.replace("_", "-")
-    return FOREIGN.get(name) or next((text for prefix, text in PREFIXES.items() if name.startswith(prefix)), "")
+    return answer_among(option, FOREIGN, PREFIXES)

@@ -8,6 +8,7 @@ import typer
 from arenite._base.errors import UsageError
 from arenite.cli.foreign import answer_to, refuse_strangers
 from arenite.cli.options import (
+    CheckOption,
     FreezeDefaultsOption,
     InputShapeOption,
     JsonOption,
@@ -56,9 +57,7 @@ def optimize(
         bool, typer.Option("--ignore-signed-zeros", help="-0.0 may become 0.0, so that x + 0 is x (.onnx).")
     ] = False,
     pure: PureOption = None,
-    check: Annotated[
-        int, typer.Option("--check", metavar="N", min=0, help="Compare with the original on N inputs; 0: do not.")
-    ] = 3,
+    check: CheckOption = 3,
     explain: Annotated[
         Path | None, typer.Option("--explain", metavar="FILE.json", help="Write what became of each node, and why.")
     ] = None,

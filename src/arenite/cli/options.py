@@ -39,6 +39,9 @@ FreezeDefaultsOption = Annotated[
 PureOption = Annotated[
     list[str] | None, typer.Option("--pure", metavar="DOMAIN::OP", help="This custom operator has no side effects.")
 ]
+CheckOption = Annotated[
+    int, typer.Option("--check", metavar="N", min=0, help="Compare with the original on N inputs; 0: do not.")
+]
 CompilerOption = Annotated[
     str | None, typer.Option("--cc", metavar="zig|PATH", help="Cross compiler; default: zig, else arm-none-eabi-gcc.")
 ]
