@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
+from shlex import quote
 
 from arenite._base.errors import ModelError, UsageError
 from arenite._base.files import check_outputs, written_whole
@@ -115,21 +116,20 @@ def _convert(
     )
     _refuse_open_sizes(model.graph)
     step("converting")
-    converted, core, result = _legalized(optimized, options, kept, step)
+    converted, written, result = _legalized(optimized, options, kept, step)
     read_back = import_model(converted.data, model.name)
     checked = Comparison(0, options.optimize.check)
     if options.optimize.check:
         asked = Asked.within_budget(options.optimize.check, source if interface.is_empty else None, step)
         checked = ConvertCheck(original, untouched, options.optimize, asked, reproducer).of(converted, read_back)
-    written = with_pad_operators(core)
     extras = Extras(written, original.graph)
     return ConvertResult(
         model=read_back,
         data=converted.data,
         before=optimized.before,
         after=replace(core_costs(written, converted.registry), file_nbytes=len(converted.data)),
-        inputs=_ports(converted.layouts.inputs, core.inputs),
-        outputs=_ports(converted.layouts.outputs, core.outputs),
+        inputs=_ports(converted.layouts.inputs, written.inputs),
+        outputs=_ports(converted.layouts.outputs, written.outputs),
         operators=tuple(Counter(node.op for node in read_back.graph.nodes).most_common()),
         transposes=extras.transposes(),
         pads=extras.pads(),
@@ -155,8 +155,9 @@ def _legalized(
     core = clone_graph(legalized.graph)
     result = run_pipeline(core, passes, registry, instruments=(VerifyGraph(), Progress(step, len(passes))))
     layouts = Layouts(_layouts(legalized.inputs), _layouts(legalized.outputs))
-    data = export_model(Model(model.name, core, "tflite", _details(core, layouts)))
-    return Converted(model, operators, legalized.graph, passes, registry, layouts, data), core, result
+    written = with_pad_operators(core)
+    data = export_model(Model(model.name, written, "tflite", _details(written, layouts)))
+    return Converted(model, operators, legalized.graph, passes, registry, layouts, data), written, result
 
 
 def core_passes(options: ConvertOptions) -> list[Pass]:
@@ -192,17 +193,11 @@ def _refuse_open_sizes(graph: Graph) -> None:
     if not open_:
         return
     listed = ", ".join(f"'{value.name}' is {value.type}" for value in open_)
-    typed = " ".join(f"--input-shape {_quoted(f'{value.name}:{_sizes(value)}')}" for value in open_)
+    typed = " ".join(f"--input-shape {quote(f'{value.name}:{_sizes(value)}')}" for value in open_)
     raise ModelError(
         f"a .tflite file has fixed sizes, and the model leaves some open: {listed}; add {typed}, "
         "with numbers in place of names and question marks (1 for a batch)"
     )
-
-
-def _quoted(text: str) -> str:
-    from shlex import quote  # noqa: PLC0415 - for this message only
-
-    return quote(text)
 
 
 def _sizes(value: Value) -> str:
