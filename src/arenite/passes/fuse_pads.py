@@ -43,6 +43,21 @@ NOT_SAME = Reason(
     "a file has no other; compiled, it is fused",
 )
 
+REFUSALS = (
+    UNREAD,
+    INTERMEDIATE_IS_OUTPUT,
+    AMOUNTS_UNKNOWN,
+    NOT_SPATIAL,
+    ZERO_POINTS_DIFFER,
+    OTHER_READER,
+    NOT_ZERO,
+    UNFIT_FILTER,
+    NOT_LEAST,
+    COUNTS,
+    TOO_WIDE,
+)
+"""Why `margins_of` and `windows_over` refuse a pad, or why it has no windows to go into."""
+
 CONVOLUTIONS = frozenset({"conv2d", "depthwise_conv2d"})
 POOLS = frozenset({"average_pool2d", "max_pool2d"})
 PADS = frozenset({"pad", "padv2"})
@@ -65,17 +80,7 @@ class FusePads(Pass):
     summary: ClassVar[str] = "Makes zero padding part of the convolutions and pools that read it."
     reasons: ClassVar[tuple[Reason, ...]] = (
         FUSED,
-        UNREAD,
-        INTERMEDIATE_IS_OUTPUT,
-        AMOUNTS_UNKNOWN,
-        NOT_SPATIAL,
-        ZERO_POINTS_DIFFER,
-        OTHER_READER,
-        NOT_ZERO,
-        UNFIT_FILTER,
-        NOT_LEAST,
-        COUNTS,
-        TOO_WIDE,
+        *REFUSALS,
         NOT_SAME,
     )
 

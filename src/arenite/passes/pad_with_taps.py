@@ -10,23 +10,15 @@ from arenite._base.remarks import Reason
 from arenite.ir.attrs import Padding
 from arenite.ir.graph import Node
 from arenite.ir.opdef import OpCall
-from arenite.ir.pattern import INTERMEDIATE_IS_OUTPUT, Mismatch
+from arenite.ir.pattern import Mismatch
 from arenite.ops.conv import conv_windows
 from arenite.ops.windows import Window, spelled, window
 from arenite.passes.base import Close, Equivalence, Pass, Work
 from arenite.passes.fuse_pads import (
-    AMOUNTS_UNKNOWN,
     CONVOLUTIONS,
-    COUNTS,
-    NOT_LEAST,
-    NOT_SPATIAL,
-    NOT_ZERO,
-    OTHER_READER,
     PADS,
-    TOO_WIDE,
-    UNFIT_FILTER,
+    REFUSALS,
     UNREAD,
-    ZERO_POINTS_DIFFER,
     margins_of,
     windows_over,
 )
@@ -74,17 +66,7 @@ class PadWithTaps(Pass):
     summary: ClassVar[str] = "Lets SAME pad what a file has no words for, by zeros at the border of filters."
     reasons: ClassVar[tuple[Reason, ...]] = (
         ENLARGED,
-        UNREAD,
-        INTERMEDIATE_IS_OUTPUT,
-        AMOUNTS_UNKNOWN,
-        NOT_SPATIAL,
-        ZERO_POINTS_DIFFER,
-        OTHER_READER,
-        NOT_ZERO,
-        UNFIT_FILTER,
-        NOT_LEAST,
-        COUNTS,
-        TOO_WIDE,
+        *REFUSALS,
         NO_FILTER,
         OUTPUTS_DIFFER,
         TOO_MANY,
