@@ -74,11 +74,6 @@ def along_channels(array: Array, order: Order, axis: int = 1) -> Array:
     return array.reshape(-1, *[1] * (len(order) - 1 - order.index(axis)))
 
 
-def compact(array: Array) -> Array:
-    """The elements in sequence; a splat stays one element."""
-    return np.ascontiguousarray(array) if any(array.strides) else array
-
-
 def bounded(nelem: int, role: str) -> None:
     """Refuse a constant that would be very large.
 

@@ -49,11 +49,6 @@ def moves_nothing(first: Order, second: Order, dims: Sequence[int]) -> bool:
     return 0 in dims or counting(first, dims) == counting(second, dims)
 
 
-def permutation(first: Order, second: Order) -> tuple[int, ...]:
-    """How to transpose from one order to another that has the same dimensions, none of them UNIT."""
-    return tuple(first.index(axis) for axis in second)
-
-
 def through_transpose(order: Order, perm: Sequence[int]) -> Order:
     """The order of a Transpose's result when the same tensor is taken for it: `order` is that of its operand."""
     return tuple(UNIT if axis == UNIT else perm.index(axis) for axis in order)

@@ -4,7 +4,7 @@ Where elements of the result lie among those of the input is as ONNX's Resize sa
 float32 as onnxruntime computes it (upsample.h).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,20 +161,40 @@ def _scales(site: Site, node: Node) -> list[np.float32] | None:
 
 def _nearest(site: Site, node: Node, changed: list[_Along], coordinates: str, rounding: str) -> None:
     data, result = node.operand(0), node.results[0]
-    dims = site.dims(result)
     tables = {each.axis: _nearest_table(each, coordinates, rounding) for each in changed}
-    order = _image_order(len(dims), changed)
-    if order is not None and site.dtype(data) in _RESIZED_DTYPES:
-        for alignment in _ALIGNMENTS:
-            if all((nearest_along(e.size, e.wanted, alignment) == tables[e.axis]).all() for e in changed):
-                size = site.ints("size", [1 if axis == UNIT else dims[axis] for axis in order[1:3]])
-                site.give(result, "resize_nearest_neighbor", [site.get(data, order), size], alignment, order=order)
-                return
+
+    def takes_these(each: _Along, alignment: ResizeAttrs) -> bool:
+        return bool((nearest_along(each.size, each.wanted, alignment) == tables[each.axis]).all())
+
+    if site.dtype(data) in _RESIZED_DTYPES and _as_operator(
+        site, node, changed, "resize_nearest_neighbor", takes_these
+    ):
+        return
     core, order = site.lie(data)
     for each in changed:
         name = result.name if each is changed[-1] else ""
         core = indexed(site, core, order.index(each.axis), tables[each.axis], name=name)
     site.put(result, core, order)
+
+
+def _as_operator(
+    site: Site,
+    node: Node,
+    changed: Sequence[_Along],
+    op: str,
+    takes_these: Callable[[_Along, ResizeAttrs], bool],
+) -> bool:
+    """Whether one op says it: height and width alone change, and by some alignment it takes the same elements."""
+    result = node.results[0]
+    dims = site.dims(result)
+    order = _image_order(len(dims), changed)
+    fitting = (alignment for alignment in _ALIGNMENTS if all(takes_these(each, alignment) for each in changed))
+    alignment = None if order is None else next(fitting, None)
+    if order is None or alignment is None:
+        return False
+    size = site.ints("size", [1 if axis == UNIT else dims[axis] for axis in order[1:3]])
+    site.give(result, op, [site.get(node.operand(0), order), size], alignment, order=order)
+    return True
 
 
 def _nearest_table(along: _Along, coordinates: str, rounding: str) -> npt.NDArray[np.int64]:
@@ -208,15 +228,13 @@ def _rounded(place: npt.NDArray[np.float64], rounding: str, along: _Along) -> np
 
 def _linear(site: Site, node: Node, changed: list[_Along], coordinates: str) -> None:
     data, result = node.operand(0), node.results[0]
-    dims = site.dims(result)
     places = {each.axis: _places(each, coordinates, np.float64).clip(0, each.size - 1) for each in changed}
-    order = _image_order(len(dims), changed)
-    if order is not None:
-        for alignment in _ALIGNMENTS:
-            if all(_same_places(each, places[each.axis], alignment) for each in changed):
-                size = site.ints("size", [1 if axis == UNIT else dims[axis] for axis in order[1:3]])
-                site.give(result, "resize_bilinear", [site.get(data, order), size], alignment, order=order)
-                return
+
+    def takes_these(each: _Along, alignment: ResizeAttrs) -> bool:
+        return _same_places(each, places[each.axis], alignment)
+
+    if _as_operator(site, node, changed, "resize_bilinear", takes_these):
+        return
     core, order = site.lie(data)
     for each in changed:
         name = result.name if each is changed[-1] else ""

@@ -6,12 +6,12 @@ from arenite.ir.attrs import Padding
 from arenite.ir.graph import Array, Node, Value
 from arenite.ops.transposed import TransposeConvAttrs
 from arenite.ops.windows import window
-from arenite.passes.legalize.framing import bounded, compact, framed
+from arenite.passes.legalize.framing import bounded, framed
 from arenite.passes.legalize.orders import plane
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
 from arenite.passes.legalize.rules_windows import bias_of, convolved, filters, spatial_rank
-from arenite.passes.legalize.site import Site, attributes
+from arenite.passes.legalize.site import Site, attributes, compact
 from arenite.passes.onnx.fuse_windows import Windows
 
 

@@ -15,11 +15,11 @@ from arenite.ops.pool import Pool2dAttrs
 from arenite.ops.reduce import ReduceAttrs
 from arenite.ops.windows import Window, spelled
 from arenite.passes.legalize.formulas import cast
-from arenite.passes.legalize.framing import bounded, compact, framed, on_plane, placed, window_pair
+from arenite.passes.legalize.framing import bounded, framed, on_plane, placed, window_pair
 from arenite.passes.legalize.orders import Order, plane
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
-from arenite.passes.legalize.site import Site, attributes, only_results
+from arenite.passes.legalize.site import Site, attributes, compact, only_results
 from arenite.passes.onnx.fuse_windows import Windows, read_windows
 
 _EXACT_AS_FLOATS = frozenset({DType.INT8, DType.UINT8})

@@ -97,8 +97,10 @@ class Site:
 
     def constant(self, value: Value | None) -> Array | None:
         """Its elements, as ONNX has them; None where it is absent or not constant."""
-        if value is None or value.is_constant:
-            return None if value is None else np.asarray(value.constant)
+        if value is None:
+            return None
+        if value.is_constant:
+            return np.asarray(value.constant)
         for order, core in self._forms.get(value, {}).items():
             if core.constant is not None:
                 flat = without_units(order)
@@ -363,10 +365,7 @@ class Site:
     def _stored(self, value: Value, array: Array, order: Order, dims: Sequence[int]) -> Value:
         self.dtype(value)
         laid = array.transpose(without_units(order)) if array.ndim > 1 else array
-        laid = laid.reshape(moved(dims, order))
-        # A splat stays one element.
-        laid = np.ascontiguousarray(laid) if any(laid.strides) else laid
-        return self.builder.constant(value.name, laid)
+        return self.builder.constant(value.name, compact(laid.reshape(moved(dims, order))))
 
     def _owner(self) -> str:
         return self._node.name if self._node is not None else self.builder.graph.name
@@ -380,6 +379,11 @@ def _kept_quantization(definition: OpDef, types: Sequence[TensorType | None]) ->
     if not isinstance(rule, QuantizationRule) or not rule.same_scale:
         return None
     return next((type_.quantization for type_ in types if type_ is not None and type_.quantization is not None), None)
+
+
+def compact(array: Array) -> Array:
+    """The elements in sequence; a splat stays one element."""
+    return np.ascontiguousarray(array) if any(array.strides) else array
 
 
 def attributes(node: Node) -> OnnxAttrs:
