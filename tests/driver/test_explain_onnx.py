@@ -8,7 +8,8 @@ import pytest
 
 from arenite._base.errors import UsageError
 from arenite.cli.main import main
-from arenite.driver.explain_onnx import OnnxExplanation, explain_onnx_file
+from arenite.driver.explain_onnx import ROUTINE, OnnxExplanation, explain_onnx_file
+from arenite.passes.onnx.presets import onnx_passes
 
 LONG = "/model/backbone/stages.0/blocks.3/attention/projection/Identity"
 TEXT = """<ir_version: 8, opset_import: ["": 17]>
@@ -83,6 +84,20 @@ def test_what_is_said_of_all_is_one_line_for_each_reason(path: Path) -> None:
     heads = [line.split(")")[0].split(" x ")[1] for line in lines[:-1]]
     assert len(heads) == len(set(heads)) > 4
     assert all(len(line) < 160 for line in lines)
+
+
+def test_what_is_said_of_most_nodes_is_counted_unless_a_pass_is_asked_for(path: Path) -> None:
+    text = explained(path).to_text()
+    said = [remark for remark in explained(path).remarks if (remark.pass_name, remark.reason.slug) in ROUTINE]
+    folds = sum(remark.pass_name == "onnx-fold" for remark in said)
+    assert not any(f"{name} ({slug})" in text for name, slug in ROUTINE)
+    assert f"missed   {len(said):5} x nothing to do, as for most nodes: onnx-fold {folds}" in text
+    of_one = explained(path, None, "onnx-fold").to_text()
+    assert f"missed   {folds:5} x onnx-fold (not-constant): for instance" in of_one
+
+
+def test_what_is_routine_is_what_passes_say() -> None:
+    assert {(each.name, reason.slug) for each in onnx_passes() for reason in each.reasons} >= ROUTINE
 
 
 def test_a_piece_of_a_name_will_do(path: Path) -> None:

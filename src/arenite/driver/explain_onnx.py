@@ -1,5 +1,6 @@
 """`explain` on .onnx files: what became of each node when the model is optimised, and why."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -17,6 +18,34 @@ from arenite.ir.graph import Array
 from arenite.passes.onnx.presets import onnx_passes
 from arenite.report.result import GraphsRecord, NodeRecord
 
+ROUTINE = frozenset(
+    {
+        ("onnx-fold", "not-constant"),
+        ("onnx-fold", "no-operands"),
+        ("onnx-simplify", "changes-type"),
+        ("onnx-simplify", "drops"),
+        ("onnx-simplify", "moves-elements"),
+        ("onnx-simplify", "not-apart"),
+        ("onnx-simplify", "not-neutral"),
+        ("onnx-simplify", "not-of-dequantized"),
+        ("onnx-simplify", "not-of-pad"),
+        ("onnx-simplify", "not-of-slice"),
+        ("onnx-simplify", "not-of-transpose"),
+        ("onnx-simplify", "not-of-view"),
+        ("onnx-simplify", "not-ones"),
+        ("onnx-simplify", "not-quantized-here"),
+        ("onnx-simplify", "not-single"),
+        ("onnx-simplify", "not-undone"),
+        ("onnx-simplify", "several-values"),
+        ("onnx-simplify", "shape-changes"),
+        ("onnx-simplify", "shape-is-constant"),
+        ("onnx-simplify", "state-given"),
+        ("merge-clamps", "no-clamp"),
+        ("fuse-affine", "not-constant"),
+    }
+)
+"""Misses that say of most nodes that there was nothing to do: (pass, reason)."""
+
 _LONG = 48
 """Names longer than this are cut at their beginning, where exporters write every scope."""
 
@@ -27,11 +56,13 @@ class OnnxExplanation:
 
     Attributes:
         node: the one that was asked for; None: all.
-        remarks: verdicts on it.
+        pass_name: the pass that was asked for; None: all.
+        remarks: what was said of one by the other.
         graphs: the model before and after.
     """
 
     node: str | None
+    pass_name: str | None
     remarks: tuple[Remark, ...]
     graphs: GraphsRecord = field(repr=False)
 
@@ -53,16 +84,23 @@ class OnnxExplanation:
         return "\n".join(self._of_all() if self.node is None else self._of_one(self.node))
 
     def _of_all(self) -> Iterator[str]:
-        """How often each pass said what, and one example of each."""
+        """How often each pass said what, and one example of each; of all passes, what is routine is only counted."""
         yield f"{counted(len(self.graphs.before), 'node')} became {len(self.graphs.after):,}"
+        routine = Counter(r.pass_name for r in self.remarks if self._is_routine(r))
         groups: dict[tuple[RemarkKind, str, str], list[Remark]] = {}
-        for remark in self.remarks:
+        for remark in (r for r in self.remarks if not self._is_routine(r)):
             groups.setdefault((remark.kind, remark.pass_name, remark.reason.slug), []).append(remark)
         order = list(RemarkKind)
         for (kind, pass_name, slug), said in sorted(groups.items(), key=lambda g: (order.index(g[0][0]), -len(g[1]))):
             example = "" if len(said) == 1 else "for instance "
             yield f"{kind.value:8} {len(said):5,} x {pass_name} ({slug}): {example}{_text(said[0])}"
+        if routine:
+            listed = ", ".join(f"{pass_name} {count:,}" for pass_name, count in routine.most_common())
+            yield f"missed   {routine.total():5,} x nothing to do, as for most nodes: {listed}"
         yield "more: --node NAME (any piece of a name will do), --pass NAME, --all"
+
+    def _is_routine(self, remark: Remark) -> bool:
+        return self.pass_name is None and (remark.pass_name, remark.reason.slug) in ROUTINE
 
     def _of_one(self, name: str) -> Iterator[str]:
         node = next((each for each in self.graphs.before if each.name == name), None)
@@ -111,7 +149,7 @@ def explain_onnx_file(
     known = [n.name for n in (*graphs.before, *graphs.after)]
     node = None if node is None else find_name(node, known)
     said = [remark for remark in result.remarks if pass_name in (None, remark.pass_name)]
-    return OnnxExplanation(node, _about(said, node), graphs)
+    return OnnxExplanation(node, pass_name, _about(said, node), graphs)
 
 
 def _about(remarks: Sequence[Remark], node: str | None) -> tuple[Remark, ...]:
