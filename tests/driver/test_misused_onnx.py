@@ -1,6 +1,8 @@
 """Nodes that have operands or results which their operators do not: refused with one message, none ends in a defect."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 import onnx
 import pytest
@@ -8,7 +10,10 @@ from onnx import helper
 
 import arenite
 from arenite._base.errors import ModelError
-from arenite.formats.onnx import import_model
+from arenite.driver.inspect import inspect_model
+from arenite.formats.onnx import export_model, import_model, model_registry
+from arenite.interp.onnx import OnnxInterpreter
+from arenite.ops.onnx.required import absent_attributes
 
 
 def model(*nodes: onnx.NodeProto, opset: int = 17, functions: Sequence[onnx.FunctionProto] = ()) -> arenite.Model:
@@ -56,6 +61,45 @@ def test_all_of_them_are_named_at_once_and_in_nested_graphs() -> None:
     with pytest.raises(ModelError) as caught:
         arenite.optimize(broken, check=0)
     assert all(name in str(caught.value) for name in ("cast", "in_p", "in_q"))
+
+
+def lacking() -> arenite.Model:
+    """A Concat without an axis, and inside an If that has no else_branch a Cast that does not say to what."""
+    cast = node("Cast", ["x"], ["p"], "in_p")
+    branch = helper.make_graph([cast], "p", [], [helper.make_tensor_value_info("p", 1, None)])
+    concat, choice = node("Concat", ["x"], ["v"], "one"), helper.make_node("If", ["v"], ["y"], "if", then_branch=branch)
+    return model(concat, choice)
+
+
+def interpret(model: arenite.Model) -> None:
+    OnnxInterpreter(model.graph, model_registry(model))
+
+
+LACKING = {
+    "node 'one' (Concat): attribute 'axis' is missing, which Concat must have in opset 17",
+    "node 'if' (If): attribute 'else_branch' is missing, which If must have in opset 17",
+    "node 'in_p' (Cast): attribute 'to' is missing, which Cast must have in opset 17",
+}
+
+
+@pytest.mark.parametrize("act", [partial(arenite.optimize, check=0), partial(arenite.convert, check=0), interpret])
+def test_attributes_that_must_be_there_are_named_at_once(act: Callable[[arenite.Model], object]) -> None:
+    with pytest.raises(ModelError) as caught:
+        act(lacking())
+    assert set(caught.value.problems) == LACKING
+
+
+def test_inspect_tells_which_attributes_are_missing(tmp_path: Path) -> None:
+    export_model(lacking(), tmp_path / "m.onnx")
+    assert set(inspect_model(tmp_path / "m.onnx").problems) >= LACKING
+
+
+@pytest.mark.parametrize(("opset", "names"), [(9, ["ends", "starts"]), (10, [])])
+def test_which_attributes_must_be_there_depends_on_the_opset(opset: int, names: list[str]) -> None:
+    single = model(node("Slice", ["x"], ["y"], "s"), opset=opset)
+    assert absent_attributes(single.graph, model_registry(single)) == [
+        f"node 's' (Slice): attribute '{name}' is missing, which Slice must have in opset {opset}" for name in names
+    ]
 
 
 def test_operators_that_are_not_known_have_any_operands() -> None:

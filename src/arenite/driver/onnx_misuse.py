@@ -4,13 +4,18 @@ from arenite._base.errors import ModelError
 from arenite.ir.graph import Graph
 from arenite.ir.verifier import misused
 from arenite.ops.onnx.dialect import OLDEST_OPSET, OnnxRegistry
+from arenite.ops.onnx.required import absent_attributes
 
 
 def refuse_misuse(graph: Graph, registry: OnnxRegistry) -> None:
-    """Refuse nodes with operands or results that their operators do not have; of old opsets, nothing is rewritten.
+    """Refuse nodes with operands or results that operators do not have, or without attributes that they must have.
+
+    Of old opsets, nothing is rewritten.
 
     Raises:
         ModelError: with each of them.
     """
-    if registry.opset("") >= OLDEST_OPSET and (problems := misused(graph, registry)):
+    if registry.opset("") < OLDEST_OPSET:
+        return
+    if problems := [*misused(graph, registry), *absent_attributes(graph, registry)]:
         raise ModelError(problems)

@@ -16,6 +16,7 @@ from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.ops.onnx.dialect import OnnxRegistry, is_control_flow
 from arenite.ops.onnx.engine import Engine
 from arenite.ops.onnx.names import split_op
+from arenite.ops.onnx.required import absent_attributes
 
 Content = Any
 """What a value holds: an array, a list (sequence), or None (an optional without content)."""
@@ -33,13 +34,16 @@ class OnnxInterpreter:
         defaults: arrays of inputs that the caller may leave out, by name.
 
     Raises:
-        ModelError: the graph is not sound, or uses operators that nothing here knows; with every problem.
+        ModelError: the graph is not sound, uses operators that nothing here knows, or lacks attributes that operators
+            must have; with every problem of a kind.
     """
 
     def __init__(self, graph: Graph, registry: OnnxRegistry, defaults: Mapping[str, Array] | None = None) -> None:
         if problems := unknown_operators(graph, registry):
             raise ModelError(problems)
         if problems := structure_problems(graph):
+            raise ModelError(problems)
+        if problems := absent_attributes(graph, registry):
             raise ModelError(problems)
         self.graph = graph
         self._engine = Engine(registry)

@@ -28,7 +28,7 @@ class Resources:
     def __init__(self, graph: Graph, registry: Registry) -> None:
         self.keys: dict[Value, Key] = {}
         self.types: dict[Key, TensorType] = {}
-        nodes = list(_all_nodes(graph))
+        nodes = list(graph.all_nodes)
         for node in nodes:
             definition = registry.get(node.op)
             if definition is not None and definition.has(Trait.HANDLE):
@@ -61,10 +61,3 @@ class Resources:
 def _start(type_: TensorType) -> int:
     quantized = type_.quantization is not None and type_.dtype.is_integer and type_.dtype.itemsize == 1
     return type_.quantization.zero_points[0] if type_.quantization is not None and quantized else 0
-
-
-def _all_nodes(graph: Graph) -> Iterator[Node]:
-    for node in graph.nodes:
-        yield node
-        for region in node.regions:
-            yield from _all_nodes(region)

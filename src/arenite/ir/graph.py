@@ -258,6 +258,14 @@ class Graph:
             while node is not None and node.graph is not self:
                 node = node._next
 
+    @property
+    def all_nodes(self) -> "Iterator[Node]":
+        """Nodes in schedule order, each followed by those of the graphs that it holds."""
+        for node in self.nodes:
+            yield node
+            for region in node.regions:
+                yield from region.all_nodes
+
     def __len__(self) -> int:
         return self._count
 

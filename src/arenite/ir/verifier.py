@@ -45,7 +45,7 @@ def verify(graph: Graph, registry: Registry, *, allow_unknown: bool = False) -> 
         found = [f"%{value.name}: {text}" for text in _value_problems(value, limit_nbytes)]
         problems.extend(found)
         unsound.update([value] if found else [])
-    for node in _all_nodes(graph):
+    for node in graph.all_nodes:
         # What ops say of types relies on types that can be.
         if node.op in registry and unsound.isdisjoint((*node.present_operands, *node.results)):
             problems.extend(f"node '{node.name}' ({node.op}): {text}" for text in _op_problems(node, registry[node.op]))
@@ -56,7 +56,7 @@ def misused(graph: Graph, registry: Registry) -> list[str]:
     """Nodes with fewer or more operands or results than their ops have, a sentence each; in nested graphs too."""
     return [
         f"node '{node.name}' ({node.op}): {text}"
-        for node in _all_nodes(graph)
+        for node in graph.all_nodes
         if node.op in registry
         for text in _operand_problems(node, registry[node.op])
     ]
@@ -73,7 +73,7 @@ def unsupported(graph: Graph, registry: Registry, *, listing: bool = True) -> st
         listing: whether to name the nearest, and the command that lists all.
     """
     where: dict[str, list[str]] = {}
-    for node in _all_nodes(graph):
+    for node in graph.all_nodes:
         if node.op not in registry:
             where.setdefault(node.op, []).append(node.name)
     if not where:
@@ -98,13 +98,6 @@ def _shortened(names: list[str]) -> str:
 
 
 # Walks, nested graphs included
-
-
-def _all_nodes(graph: Graph) -> Iterator[Node]:
-    for node in graph.nodes:
-        yield node
-        for region in node.regions:
-            yield from _all_nodes(region)
 
 
 def _all_values(graph: Graph) -> dict[Value, None]:
@@ -169,7 +162,7 @@ def _repeated(noun: str, names: Iterable[str]) -> Iterator[str]:
 def _use_problems(graph: Graph) -> Iterator[str]:
     uses: dict[Value, set[Use]] = {value: set() for value in _all_values(graph)}
     producers: dict[Value, Node] = {}
-    for node in _all_nodes(graph):
+    for node in graph.all_nodes:
         for index, value in enumerate(node.operands):
             if value is not None:
                 uses[value].add(Use(node, index))

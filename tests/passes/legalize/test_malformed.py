@@ -31,6 +31,13 @@ def ones(*dims: int) -> Any:
     return np.ones(dims, F)
 
 
+def test_an_output_whose_shape_is_not_known_is_named() -> None:
+    bare = unchecked(node("Cast", "x"), [1, 4], {})
+    bare.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n", 4]))
+    with pytest.raises(ModelError, match="output 'y': the shape of 'y' must be known"):
+        graph_of(bare)
+
+
 CASES: list[tuple[onnx.NodeProto, list[int], dict[str, Any]]] = [
     (node("Gemm", "x w"), [2, 6], {"w": ones(3, 4)}),
     (node("Gemm", "x w c"), [2, 3], {"w": ones(3, 4), "c": ones(3)}),

@@ -1,7 +1,6 @@
 """From a model to an .onnx file."""
 
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from arenite.formats.onnx.external import ExternalWriter
 from arenite.formats.onnx.importer import MAX_FILE_NBYTES
 from arenite.formats.onnx.scopes import Scopes
 from arenite.formats.onnx.writer import GraphWriter, Writing
-from arenite.ir.graph import Array, Graph, Node
+from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.ops.onnx.names import is_onnx, split_op
 from arenite.ops.onnx.tensors import write_tensor
@@ -44,9 +43,8 @@ def export_model(model: Model, path: Path | str | None = None) -> bytes:
         DataError: the file cannot be written.
     """
     details = model.details if isinstance(model.details, OnnxDetails) else OnnxDetails()
-    foreign = [
-        f"node '{node.name}' ({node.op}) is no operator of ONNX" for node in _nodes(model.graph) if not is_onnx(node.op)
-    ]
+    nodes = model.graph.all_nodes
+    foreign = [f"node '{node.name}' ({node.op}) is no operator of ONNX" for node in nodes if not is_onnx(node.op)]
     if foreign:
         raise ModelError(foreign)
     scopes = Scopes(model.graph, details)
@@ -65,13 +63,6 @@ def export_model(model: Model, path: Path | str | None = None) -> bytes:
 
 def _inline_nbytes(nbytes: int) -> int:
     return nbytes + 64
-
-
-def _nodes(graph: Graph) -> Iterator[Node]:
-    for node in graph.nodes:
-        yield node
-        for region in node.regions:
-            yield from _nodes(region)
 
 
 def data_path(path: Path) -> Path:
@@ -107,7 +98,7 @@ def _message(model: Model, details: OnnxDetails, scopes: Scopes, data: ExternalW
     proto.graph.CopyFrom(GraphWriter(Writing(details, scopes, write), model.graph).write())
     known = {"" if opset.domain == "ai.onnx" else opset.domain for opset in proto.opset_import}
     versions = dict(details.opsets)
-    used = {split_op(node.op)[0] for node in _nodes(model.graph)}
+    used = {split_op(node.op)[0] for node in model.graph.all_nodes}
     for domain in sorted((used | set(versions)) - known):
         proto.opset_import.add(domain=domain, version=versions.get(domain, 1))
     message: bytes = proto.SerializeToString(deterministic=True)

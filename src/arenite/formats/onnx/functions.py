@@ -104,7 +104,7 @@ class Functions:
             found = GraphReader(Reading(ExternalFiles(None), _BODY_IR_VERSION), graph).read()
         except ModelError as error:
             return error.problems[0]
-        for node in _graph_nodes(found):
+        for node in found.all_nodes:
             for region in node.regions:
                 # What the file says of graphs, it says by their names.
                 region.name = f"{proto.name}.{region.name}"
@@ -135,7 +135,7 @@ def without_unused(model: Model) -> tuple[Model, tuple[str, ...]]:
     header = ModelProto.FromString(details.header)
     protos = {op_name(proto.domain, proto.name): proto for proto in header.functions}
     live: set[str] = set()
-    pending = [node.op for node in _graph_nodes(model.graph) if node.op in protos]
+    pending = [node.op for node in model.graph.all_nodes if node.op in protos]
     while pending:
         op = pending.pop()
         if op in protos and op not in live:
@@ -208,13 +208,6 @@ def _nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
 def _attributes(nodes: Iterable[NodeProto]) -> Iterator[AttributeProto]:
     for node in _nodes(nodes):
         yield from node.attribute
-
-
-def _graph_nodes(graph: Graph) -> Iterator[Node]:
-    for node in graph.nodes:
-        yield node
-        for region in node.regions:
-            yield from _graph_nodes(region)
 
 
 Optimise = Callable[[Graph, OnnxRegistry], bool]

@@ -250,6 +250,7 @@ def _inputs(graph: Graph, site: Site, keep_layouts: frozenset[str]) -> tuple[Pla
 def _outputs(graph: Graph, site: Site, keep_layouts: frozenset[str]) -> tuple[Placement, ...]:
     placements: dict[Value, Placement] = {}
     taken = set(site.builder.graph.inputs)
+    _refuse_unknown_outputs(graph, site)
     for value in graph.outputs:
         order = as_in_onnx(site.rank(value)) if value.name in keep_layouts else _order_of_output(site, value)
         core = site.get(value, order)
@@ -262,6 +263,18 @@ def _outputs(graph: Graph, site: Site, keep_layouts: frozenset[str]) -> tuple[Pl
         site.builder.output(core)
         placements[value] = Placement(value.name, site.dims(value), order)
     return tuple(placements[value] for value in graph.outputs)
+
+
+def _refuse_unknown_outputs(graph: Graph, site: Site) -> None:
+    """Refuse outputs of which no node has asked for their shapes, which are not known."""
+    problems = []
+    for value in dict.fromkeys(graph.outputs):
+        try:
+            site.dims(value)
+        except RefusedError as error:
+            problems.append(f"output '{value.name}': {error}")
+    if problems:
+        raise ModelError(problems)
 
 
 def _order_of_output(site: Site, value: Value) -> Order:
