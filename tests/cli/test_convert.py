@@ -140,6 +140,38 @@ def test_what_could_be_constant_is_told_when_it_must_be(path: Path, tmp_path: Pa
     assert convert(path, "-o", tmp_path / "out.tflite", *SHAPE, "--freeze-defaults").returncode == 0
 
 
+CHOOSING = """<ir_version: 8, opset_import: ["": 17]>
+g (float[1, 4] x, int64 rate, bool[1] loud, int64[2] many) => (float[1, 4] y, float[1, 4] z, float[1, 4] w)
+<int64 high = {16000}, int64 one = {1}>
+{
+    fast = Equal (rate, high)
+    both = And (fast, loud)
+    [first] y = If (fast) <then_branch = t () => (float[1, 4] a) { a = Relu (x) },
+        else_branch = e () => (float[1, 4] b) { b = Neg (x) }>
+    [second] z = If (both) <then_branch = t () => (float[1, 4] c) { c = Relu (x) },
+        else_branch = e () => (float[1, 4] d) { d = Neg (x) }>
+    two = ReduceSum <keepdims: int = 0> (many)
+    more = Greater (two, one)
+    [third] w = If (more) <then_branch = t () => (float[1, 4] f) { f = Relu (x) },
+        else_branch = e () => (float[1, 4] h) { h = Neg (x) }>
+}"""
+
+
+def test_inputs_that_decide_what_runs_are_told_with_the_option(tmp_path: Path) -> None:
+    path, out = tmp_path / "model.onnx", tmp_path / "out.tflite"
+    onnx.save(onnx.parser.parse_model(CHOOSING), path)
+    done = convert(path, "-o", out)
+    assert done.returncode == 1
+    said = [line for line in done.stderr.splitlines() if "--pin" in line]
+    assert said == [
+        "error: what first runs is decided by the input 'rate' (int64[]); --pin rate=VALUE makes a constant of it",
+        "error: what second runs is decided by the inputs 'rate' (int64[]), 'loud' (bool[1]); --pin rate=VALUE "
+        "--pin loud=VALUE makes constants of them",
+    ]
+    done = convert(path, "-o", out, "--pin", "rate=16000", "--pin", "loud=1", "--pin", "many=[1,2]")
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_was_too_large_to_compute_is_told_with_the_option(tmp_path: Path) -> None:
     path, out = tmp_path / "model.onnx", tmp_path / "out.tflite"
     tiles = "{ eight = Constant <value: tensor = int64[4] {8, 1, 1, 1}> ()\n w = Tile (one, eight)"

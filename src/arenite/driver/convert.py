@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +12,7 @@ from arenite._base.errors import ModelError, UsageError
 from arenite._base.files import check_outputs, written_whole
 from arenite.driver.convert_check import ConvertCheck, Converted
 from arenite.driver.convert_extras import Extras
+from arenite.driver.convert_hints import hints, listed, with_defaults
 from arenite.driver.convert_result import ConvertOptions, ConvertResult, Port
 from arenite.driver.load import data_files, load_model
 from arenite.driver.onnx_references import Asked
@@ -26,7 +27,6 @@ from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
 from arenite.passes.base import Pass
-from arenite.passes.fold import TOO_LARGE
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.legalize import Placement, legalize
 from arenite.passes.pipeline import PipelineResult, run_pipeline
@@ -35,9 +35,6 @@ from arenite.passes.progress import Progress
 
 Tell = Callable[[str], None]
 """Is told what is being done now."""
-
-_MOST_NAMED = 5
-"""How many values a sentence names."""
 
 _SIGNATURE = "serving_default"
 """What TensorFlow calls the only entry point of a model, and LiteRT looks for."""
@@ -150,7 +147,7 @@ def _legalized(
     try:
         legalized = legalize(model.graph, operators, registry, keep_layouts=kept)
     except ModelError as error:
-        raise ModelError((*error.problems, *_hints(optimized, model))) from None
+        raise ModelError((*error.problems, *hints(optimized, model))) from None
     passes = core_passes(options)
     core = clone_graph(legalized.graph)
     result = run_pipeline(core, passes, registry, instruments=(VerifyGraph(), Progress(step, len(passes))))
@@ -230,30 +227,7 @@ def _ports(layouts: Sequence[Layout], values: Sequence[Value]) -> tuple[Port, ..
 
 
 def _notes(optimized: OptimizeResult, model: Model) -> tuple[str, ...]:
-    defaults = _with_defaults(model)
+    defaults = with_defaults(model)
     if not defaults:
         return optimized.notes
-    return (*optimized.notes, f"a .tflite file has no default values: callers must give {_listed(defaults)}")
-
-
-def _hints(optimized: OptimizeResult, model: Model) -> Iterator[str]:
-    """What else to ask for when something has no counterpart: more constants."""
-    if defaults := _with_defaults(model):
-        names = _listed(defaults)
-        yield f"inputs with default values, which callers may replace: {names}; --freeze-defaults makes them constants"
-    left = {each.subject: each.arguments for each in optimized.remarks if each.reason is TOO_LARGE}
-    present = {node.name for node in model.graph.nodes}
-    if large := [name for name in left if name in present]:
-        nbytes = max(int(str(left[name]["gained"])) for name in large)
-        names = _listed(large)
-        yield f"what could be computed now takes up to {nbytes} bytes each: {names}; --fold-max-bytes {nbytes} does it"
-
-
-def _with_defaults(model: Model) -> list[str]:
-    defaults = getattr(model.details, "defaults", {})
-    return [value.name for value in model.graph.inputs if value.name in defaults]
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return (*optimized.notes, f"a .tflite file has no default values: callers must give {listed(defaults)}")
