@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from arenite.driver.options import CompileOptions
 from arenite.formats.tflite import export_model, import_model
 from cli.in_process import call
 from cli.test_cli import DIGITS, arenite
+from convert_cases import net
 
 
 def with_a_flipped_weight(tmp_path: Path) -> tuple[Path, str]:
@@ -73,6 +75,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     compile_model(load(DIGITS), simulate="off").write(tmp_path / "build")
     (tmp_path / "empty").mkdir()
     (tmp_path / "text.txt").write_text("mine")
+    np.save(tmp_path / "in.npy", np.zeros(2))
     for name in ("bad.tflite", "worse.onnx"):
         (tmp_path / name).write_bytes(b"\x08\x07garbage that is no model")
     shutil.copyfile(DIGITS, tmp_path / "m.tflite")
@@ -97,6 +100,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("bad.tflite worse.onnx", ["bad.tflite: ", "worse.onnx: "]),
         ("empty empty", ["empty/report.json: "]),
         ("m.tflite text.txt", ["text.txt: expected lines of a debug build"]),
+        ("m.tflite in.npy", ["in.npy: not a model, nor a board's log; for outputs, give both models, and --inputs"]),
+        ("in.npy m.tflite", ["in.npy: not a model: "]),
     ],
 )
 def test_each_argument_has_its_own_problem(arguments: str, beginnings: list[str]) -> None:
@@ -106,6 +111,30 @@ def test_each_argument_has_its_own_problem(arguments: str, beginnings: list[str]
     assert len(lines) == len(beginnings), lines
     assert all(line.startswith(f"error: {start}") for line, start in zip(lines, beginnings, strict=True)), lines
     assert done.stdout == ""
+
+
+def test_a_log_before_its_model_is_answered_with_the_command(tmp_path: Path) -> None:
+    (log := tmp_path / "board's.log").write_text("$ARN begin")
+    done = call("compare", log, DIGITS)
+    assert done.returncode == 1
+    assert "a board's log comes after its model: arenite compare " in done.stderr
+    assert call(*shlex.split(done.stderr.partition(": arenite ")[2])).stderr.startswith(f"error: {log}: ")
+
+
+@pytest.mark.parametrize("order", [None, (0, 2, 3, 1)])
+def test_inputs_of_the_other_model_are_answered_with_the_command(tmp_path: Path, order: tuple[int, ...] | None) -> None:
+    onnx_path, file = tmp_path / "net.onnx", tmp_path / "net.tflite"
+    onnx.save(net(), onnx_path)
+    assert call("convert", onnx_path, "-o", file, "--input-shape", "image:1,3,12,10", "--check", 0).returncode == 0
+    image = np.random.default_rng(0).standard_normal((1, 3, 12, 10)).astype(np.float32)
+    np.savez(tmp_path / "in.npz", image=image if order is None else image.transpose(order))
+    models = (onnx_path, file) if order else (file, onnx_path)
+    done = call("compare", *models, "--inputs", tmp_path / "in.npz")
+    assert done.returncode == 1
+    found = call(*shlex.split(done.stderr.partition(": arenite ")[2]))
+    assert found.returncode == 0, found.stderr
+    np.savez(tmp_path / "in.npz", image=image[:, :2])
+    assert "got shape" in call("compare", *models, "--inputs", tmp_path / "in.npz").stderr
 
 
 def test_no_invocations_are_no_comparison(tmp_path: Path) -> None:

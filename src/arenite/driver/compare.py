@@ -1,5 +1,6 @@
 """`compare`: two models on the same inputs, tensor by tensor, and what each costs."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,7 +156,7 @@ def compare(a: Path, b: Path, inputs: Path | None) -> Comparison | LogComparison
         if is_build(one):
             asked = "give two models, two folders that compile wrote, or a model and a board's log"
             raise UsageError(f"{one} is a folder, and {other} is none: {asked}")
-    return compare_files(a, b, inputs) if b.suffix.lower() in SUFFIXES else compare_log(a, b, inputs)
+    return compare_files(a, b, inputs) if _is_model(b) else compare_log(a, b, inputs)
 
 
 def _check_arguments(a: Path, b: Path, inputs: Path | None) -> None:
@@ -164,12 +165,30 @@ def _check_arguments(a: Path, b: Path, inputs: Path | None) -> None:
         for path in dict.fromkeys((a, b, None if is_build(a) and is_build(b) else inputs))
         if path is not None and not path.exists()
     ]
-    if a.exists() and not is_build(a) and a.suffix.lower() not in SUFFIXES:
+    if a.exists() and not is_build(a) and not _is_model(a):
         kinds = f"a file that ends in {' or '.join(SUFFIXES)}, or a folder that 'arenite compile' wrote"
-        more = "; for outputs, give both models, and --inputs IN.npz" if a.suffix.lower() in (".npz", ".npy") else ""
-        problems.append(f"{a}: not a model: expected {kinds}{more}")
+        first = f"; a board's log comes after its model: {_command(b, a, inputs)}" if _is_model(b) else ""
+        problems.append(f"{a}: not a model: expected {kinds}{_WITH_ARRAYS if _holds_arrays(a) else first}")
+    if b.exists() and _holds_arrays(b) and _is_model(a):
+        problems.append(f"{b}: not a model, nor a board's log{_WITH_ARRAYS}")
     if problems:
         raise DataError(problems)
+
+
+_WITH_ARRAYS = "; for outputs, give both models, and --inputs IN.npz"
+
+
+def _is_model(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES
+
+
+def _holds_arrays(path: Path) -> bool:
+    return path.suffix.lower() in (".npz", ".npy")
+
+
+def _command(a: Path, b: Path, inputs: Path | None) -> str:
+    given = [] if inputs is None else ["--inputs", str(inputs)]
+    return shlex.join(["arenite", "compare", str(a), str(b), *given])
 
 
 def compare_files(a: Path, b: Path, inputs: Path | None) -> Comparison:
@@ -187,7 +206,13 @@ def compare_files(a: Path, b: Path, inputs: Path | None) -> Comparison:
     models = _load_both(a, b)
     sides = line_up(*models)
     _check_ports(models, sides)
-    feeds = [sides[0].inputs_given(feed) for feed in _feeds(models[0], inputs)]
+    try:
+        feeds = [sides[0].inputs_given(feed) for feed in _feeds(models[0], inputs)]
+    except DataError as error:
+        if inputs is None or not _takes(models[1], inputs):
+            raise
+        turned = f"{inputs} holds what {b} takes: the model that the inputs are for comes first"
+        raise DataError(f"{turned}: {_command(b, a, inputs)}") from error
     if not feeds:
         where = f"{inputs} holds no invocation" if inputs is not None else "no inputs can be made up; use --inputs"
         raise DataError(f"nothing could be compared: {where}")
@@ -228,6 +253,14 @@ def _feeds(model: Model, inputs: Path | None) -> list[list[Array]]:
     if inputs is None:
         return [[feed.arrays[v.name] for v in model.graph.inputs] for feed in made_up_feeds(model.graph)]
     return [list(step) for step in load_feeds(inputs, port_specs(port_names(model)[0], model.graph.inputs)).steps]
+
+
+def _takes(model: Model, inputs: Path) -> bool:
+    try:
+        _feeds(model, inputs)
+    except DataError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
