@@ -16,6 +16,9 @@ IntArray = npt.NDArray[np.signedinteger]
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
+# As many numbers as stay in a processor's cache from one step of their arithmetic to the next.
+_BLOCK_NELEM = 1 << 15
+
 
 def quantize_multiplier(real: float) -> tuple[int, int]:
     """The Q31 multiplier and shift nearest to a non-negative real number.
@@ -57,8 +60,10 @@ def saturating_rounding_doubling_high_mul(a: npt.ArrayLike, b: npt.ArrayLike) ->
     gemmlowp fixedpoint.h, SaturatingRoundingDoublingHighMul: its nudge with truncating division equals an
     arithmetic shift after adding 2**30.
     """
-    product = np.asarray(a, np.int64) * np.asarray(b, np.int64)
-    rounded: Int64Array = np.minimum((product + 2**30) >> 31, INT32_MAX)
+    product = np.asarray(np.multiply(a, b, dtype=np.int64))
+    product += 2**30
+    product >>= 31
+    rounded: Int64Array = np.minimum(product, INT32_MAX, out=product)
     return rounded
 
 
@@ -69,8 +74,11 @@ def rounding_divide_by_pot(values: npt.ArrayLike, exponent: npt.ArrayLike) -> In
     """
     x = np.asarray(values, np.int64)
     e = np.asarray(exponent, np.int64)
-    half = np.where(e > 0, np.int64(1) << np.maximum(e - 1, 0), 0)
-    rounded: Int64Array = (x + half - ((x < 0) & (e > 0))) >> e
+    half = (np.int64(1) << e) >> 1
+    minus_one_below_zero = (x >> 63) & -(e > 0).astype(np.int64)
+    rounded: Int64Array = np.asarray(minus_one_below_zero + x)
+    rounded += half
+    rounded >>= e
     return rounded
 
 
@@ -80,14 +88,14 @@ def requantize(accumulator: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt
     TFLite's MultiplyByQuantizedMultiplier without TFLITE_SINGLE_ROUNDING. A left shift wraps at 32 bits.
 
     Args:
-        accumulator: int32 values; `multiplier` and `shift` broadcast against it.
+        accumulator: integers, of which the lowest 32 bits count; `multiplier` and `shift` broadcast against it.
         multiplier: Q31 in [0, 2**31).
         shift: in [-31, 30], positive to the left.
     """
     s = np.asarray(shift, np.int64)
     left = np.maximum(s, 0)
     right = np.maximum(-s, 0)
-    shifted = wrap_int32(np.asarray(accumulator, np.int64) << left)
+    shifted = (np.asarray(accumulator, np.int64) << left if left.any() else np.asarray(accumulator)).astype(np.int32)
     return rounding_divide_by_pot(saturating_rounding_doubling_high_mul(shifted, multiplier), right)
 
 
@@ -108,6 +116,42 @@ def requantize_int64(accumulator: npt.ArrayLike, multiplier: npt.ArrayLike, shif
 def clamp(values: Int64Array, low: int, high: int, dtype: npt.DTypeLike) -> npt.NDArray[np.signedinteger]:
     """Values limited to [low, high], as `dtype`."""
     return np.clip(values, low, high).astype(dtype)
+
+
+def stored_sums(
+    sums: Int64Array,
+    bias: npt.ArrayLike,
+    multiplier: npt.ArrayLike,
+    shift: npt.ArrayLike,
+    *,
+    zero_point: int,
+    limits: tuple[int, int],
+    dtype: npt.DTypeLike,
+    rounds_once: bool = False,
+) -> npt.NDArray[np.signedinteger]:
+    """What is stored of sums of products: with their bias, requantized, offset and clamped.
+
+    Args:
+        sums: (..., channels), at least one dimension.
+        bias: of each channel, or one for all.
+        multiplier: Q31, of each channel or one for all.
+        shift: likewise.
+        zero_point: of what is stored.
+        limits: least and greatest number that is stored.
+        dtype: of what is stored.
+        rounds_once: the sums have 64 bits and are rounded once (see `requantize_int64`); else they wrap at 32 bits.
+    """
+    rows, biases = sums.reshape(-1, sums.shape[-1]), np.asarray(bias, np.int64)
+    stored = np.empty(rows.shape, dtype)
+    height = max(1, _BLOCK_NELEM // max(1, rows.shape[1]))
+    for top in range(0, len(rows), height):
+        totals = rows[top : top + height] + biases
+        if rounds_once:
+            scaled = wrap_int32(requantize_int64(totals, multiplier, shift))
+        else:
+            scaled = requantize(totals, multiplier, shift)
+        stored[top : top + height] = clamp(scaled + zero_point, *limits, dtype)
+    return stored.reshape(sums.shape)
 
 
 def round_half_away(values: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -20,7 +20,7 @@ from arenite.lower.weighted import (
     weight_of,
 )
 from arenite.lower.windowed import param_windows, window_params
-from arenite.ops.conv import DepthwiseConv2dAttrs, conv_windows, depthwise_sums
+from arenite.ops.conv import DepthwiseConv2dAttrs, conv_windows, exact_depthwise_sums
 from arenite.ops.weighted import INPUT, WEIGHT, Numbers, quantization_of
 
 # Results that the kernel computes together, and how large a plane may be before it is cut into bands.
@@ -149,7 +149,7 @@ def _reference(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | 
     shape = (number(params, "batches"), windows[0].size, windows[1].size, channels)
     weight = given(found, "weights").reshape(outputs, windows[0].filter, windows[1].filter).transpose(1, 2, 0)
     data = given(found, "input").reshape(shape).astype(np.int64) - zero_point
-    sums = depthwise_sums(data, weight[np.newaxis], windows, np.int64)
+    sums = exact_depthwise_sums(data, weight[np.newaxis], windows)
     if folded:
         # Stored inputs instead of centred ones: what the folded bias takes back.
         sums = sums + zero_point * weight.astype(np.int64).sum(axis=(0, 1))

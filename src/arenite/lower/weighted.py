@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite._base.dtypes import DType
-from arenite._base.fixedpoint import Int64Array, clamp, requantize, wrap_int32
+from arenite._base.fixedpoint import Int64Array, stored_sums, wrap_int32
 from arenite.ir.opdef import Constraint, OpCall
 from arenite.lower.kernel import OperandRef, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind, ParamValue
@@ -159,7 +159,17 @@ def finish(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None
     mantissas = (multipliers.astype(np.int64) + 2**32) // 2
     exponents = shifts.astype(np.int64)
     mantissas = np.where(exponents == _VANISHING_SHIFT, 0, mantissas)
-    totals = wrap_int32(sums + biases.astype(np.int64))
-    scaled = requantize(totals, mantissas, np.maximum(exponents, -31)) + number(params, "output_zero_point")
-    low, high = number(params, "clamp_low"), number(params, "clamp_high")
-    given(found, "output")[:] = clamp(scaled, low, high, np.int8).reshape(-1)
+    given(found, "output")[:] = stored_sums(
+        sums,
+        biases,
+        mantissas,
+        np.maximum(exponents, -31),
+        zero_point=number(params, "output_zero_point"),
+        limits=stored_limits(params),
+        dtype=np.int8,
+    ).reshape(-1)
+
+
+def stored_limits(params: Mapping[str, ParamValue]) -> tuple[int, int]:
+    """Between what a result is clamped (see `output_range`)."""
+    return number(params, "clamp_low"), number(params, "clamp_high")

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from arenite._base.dtypes import DType
-from arenite._base.fixedpoint import Int64Array, clamp, requantize, requantize_int64, wrap_int32
+from arenite._base.fixedpoint import Int64Array, stored_sums
 from arenite.ir.opdef import Constraint, OpCall
 from arenite.kernels.families.weighted_wide import CONV2D_S16, CONV2D_U8
 from arenite.lower.grouped import OF, GroupedConvolution
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind, ParamValue
-from arenite.lower.weighted import CONSTANT_WEIGHTS, Arguments, given, number, output_range
+from arenite.lower.weighted import CONSTANT_WEIGHTS, Arguments, given, number, output_range, stored_limits
 from arenite.lower.windowed import param_windows
 from arenite.ops.conv import patches
 from arenite.ops.weighted import BIAS, INPUT, WEIGHT, Numbers, exact_product, quantization_of, quantized_multipliers
@@ -99,22 +99,32 @@ def rescaled_s16(
     """Stores results of sums with biases, whose last dimension is the output channel."""
     multipliers = given(found, "multipliers")[:channels].astype(np.int64)
     shifts = given(found, "shifts")[:channels].astype(np.int64)
-    if number(params, "once"):
-        # The multipliers have been reduced to 15 bits already.
-        scaled = wrap_int32(requantize_int64(sums, multipliers << 16, shifts))
-    else:
-        scaled = requantize(wrap_int32(sums), multipliers, shifts)
-    low, high = number(params, "clamp_low"), number(params, "clamp_high")
-    given(found, "output")[:] = clamp(scaled, low, high, np.int16).reshape(-1)
+    once = bool(number(params, "once"))
+    given(found, "output")[:] = stored_sums(
+        sums,
+        0,
+        # Those that round once have been reduced to 15 bits already.
+        multipliers << 16 if once else multipliers,
+        shifts,
+        zero_point=0,
+        limits=stored_limits(params),
+        dtype=np.int16,
+        rounds_once=once,
+    ).reshape(-1)
 
 
 def stored_u8(
     params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"], sums: Int64Array, scaling: tuple[int, int]
 ) -> None:
     """Stores results of sums with biases."""
-    stored = requantize(wrap_int32(sums), *scaling) + number(params, "output_zero_point")
-    low, high = number(params, "clamp_low"), number(params, "clamp_high")
-    given(found, "output")[:] = clamp(stored, low, high, np.uint8).reshape(-1)
+    given(found, "output")[:] = stored_sums(
+        sums,
+        0,
+        *scaling,
+        zero_point=number(params, "output_zero_point"),
+        limits=stored_limits(params),
+        dtype=np.uint8,
+    ).reshape(-1)
 
 
 def _prepare_s16(call: OpCall, convolution: GroupedConvolution) -> tuple[Prepared, ...]:

@@ -24,6 +24,7 @@ from arenite.ops.weighted import (
     activated,
     centred,
     exact_product,
+    largest_magnitude,
     operands_of,
     requantized,
     shared_constraints,
@@ -31,8 +32,8 @@ from arenite.ops.weighted import (
 )
 from arenite.ops.windows import Window, along, spelled, window
 
-_BLOCK_NELEM = 1 << 23
-"""Inputs of patches at a time: at most 64 MB as float64."""
+_BLOCK_NELEM = 1 << 19
+"""Inputs of patches at a time: 4 MB as float64, which caches hold."""
 _MANY_TAPS = 4096
 """A depthwise filter of more is not walked through tap by tap, unless there are as many pixels."""
 
@@ -233,7 +234,7 @@ def depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Window
         for place, seen in patch_blocks(data, windows):
             total[place] = (np.repeat(seen.astype(dtype), repeats, axis=5) * taps).sum(axis=(3, 4), dtype=dtype)
         return total
-    inputs = data.astype(dtype)
+    inputs, products = data.astype(dtype), np.empty_like(total)
     for y in range(height.filter):
         rows, seen_rows = _overlap(height, y)
         for x in range(width.filter if rows.stop > rows.start else 0):
@@ -241,8 +242,17 @@ def depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Window
             if columns.stop > columns.start:
                 seen = inputs[:, seen_rows, seen_columns]
                 seen = seen if repeats == 1 else np.repeat(seen, repeats, axis=3)
-                total[:, rows, columns] += seen * taps[y, x]
+                product = products[:, rows, columns]
+                np.multiply(seen, taps[y, x], out=product)
+                total[:, rows, columns] += product
     return total
+
+
+def exact_depthwise_sums(data: Numbers, weight: Numbers, windows: tuple[Window, Window]) -> Numbers:
+    """`depthwise_sums` of integers, in int32 where that holds any of them, which halves what memory carries."""
+    taps = windows[0].filter * windows[1].filter
+    bound = largest_magnitude(data) * largest_magnitude(weight) * taps
+    return depthwise_sums(data, weight, windows, np.int32 if bound < 2**31 else np.int64)
 
 
 def _overlap(along_: Window, tap: int) -> tuple[slice, slice]:
@@ -257,8 +267,7 @@ def _overlap(along_: Window, tap: int) -> tuple[slice, slice]:
 def _depthwise_quantized(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     data, weight, bias = operands_of(operands)
     inputs, factors = centred(data, call.operand(INPUT)), centred(weight, call.operand(WEIGHT))
-    sums = depthwise_sums(inputs, factors, conv_windows(call), np.int64)
-    return (requantized(call, sums, bias),)
+    return (requantized(call, exact_depthwise_sums(inputs, factors, conv_windows(call)), bias),)
 
 
 def _depthwise_float(call: OpCall, operands: Sequence[Array | None]) -> tuple[Array, ...]:

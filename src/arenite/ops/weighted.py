@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite._base.dtypes import DType
-from arenite._base.fixedpoint import Int64Array, clamp, quantize_multiplier, requantize, requantize_int64, wrap_int32
+from arenite._base.fixedpoint import Int64Array, quantize_multiplier, stored_sums
 from arenite.ir.attrs import Activation
 from arenite.ir.graph import Array
 from arenite.ir.opdef import Constraint, OpCall, OpError
@@ -238,15 +238,16 @@ def requantized(call: OpCall, sums: Int64Array, bias: Array | None) -> Array:
     result = call.results[0]
     quantization = quantization_of(result)
     multipliers, shifts = quantized_multipliers(call, sums.shape[-1])
-    if bias is not None:
-        sums = sums + bias.astype(np.int64).reshape(-1)
-    if result.dtype is DType.INT16 and (bias is None or bias.dtype == np.int64):
-        scaled = wrap_int32(requantize_int64(sums, multipliers, shifts))
-    else:
-        scaled = requantize(wrap_int32(sums), multipliers, shifts)
-    scaled = scaled + quantization.zero_point
-    low, high = activation_range(activation_of(call), quantization, result.dtype)
-    return clamp(scaled, low, high, result.dtype.numpy)
+    return stored_sums(
+        sums,
+        0 if bias is None else bias.astype(np.int64).reshape(-1),
+        multipliers,
+        shifts,
+        zero_point=quantization.zero_point,
+        limits=activation_range(activation_of(call), quantization, result.dtype),
+        dtype=result.dtype.numpy,
+        rounds_once=result.dtype is DType.INT16 and (bias is None or bias.dtype == np.int64),
+    )
 
 
 def activated(call: OpCall, values: Numbers, bias: Numbers | None) -> Array:
@@ -267,13 +268,17 @@ def exact_product(rows: Numbers, columns: Numbers) -> Int64Array:
 
     `rows` is (M, K) and `columns` (N, K), integers of 16 and 9 bits at most, so that any K up to 2**29 is safe.
     """
-    largest = max(int(rows.max(initial=0)), -int(rows.min(initial=0)))
-    bound = largest * int(np.abs(columns.astype(np.int64)).sum(axis=-1).max(initial=0))
+    bound = largest_magnitude(rows) * int(np.abs(columns.astype(np.int64)).sum(axis=-1).max(initial=0))
     dtype = np.float32 if bound < 2**24 else np.float64
     left: Numbers = rows.astype(dtype)
     right: Numbers = columns.astype(dtype)
     product: Int64Array = (left @ right.T).astype(np.int64)
     return product
+
+
+def largest_magnitude(numbers: Numbers) -> int:
+    """Of integers, 0 of none."""
+    return max(int(numbers.max(initial=0)), -int(numbers.min(initial=0)))
 
 
 def without_idle_activation(call: OpCall) -> Activation:
