@@ -55,6 +55,15 @@ def test_litert_computes_what_onnxruntime_does(path: Path, keep: bool, pad: Any,
     assert taken.shape == ((n, 3, 12, 10) if keep else (n, 12, 10, 3))
 
 
+def test_what_would_have_too_many_operators_is_refused_before_it_is_optimised(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "_MOST_NODES", 3)
+    monkeypatch.setattr(driver, "core_passes", lambda options: pytest.fail("the passes are asked for"))
+    with pytest.raises(ModelError, match=r"more than 3 operators, .* nodes are left of it; --outputs NAME keeps"):
+        driver.convert_loaded(arenite.load(path), STATIC)
+
+
 ODD = [
     "(float x) => (float y) { y = Relu (x) }",
     "(float[1, 3, 4] x) => (float[1, 3, 4] y, float[1, 3, 4] z) { y = Identity (x) z = Relu (x) }",

@@ -20,7 +20,7 @@ from arenite.driver.optimize_onnx import apply_options, onnx_registry, optimize_
 from arenite.driver.optimize_result import Comparison, OptimizeResult
 from arenite.driver.optimize_tflite import core_costs
 from arenite.driver.toolbox import default_toolbox
-from arenite.formats.tflite import Layout, Layouts, TfliteDetails, export_model, import_model
+from arenite.formats.tflite import MAX_TABLES, Layout, Layouts, TfliteDetails, export_model, import_model
 from arenite.formats.tflite.details import GraphFacts, Signature
 from arenite.formats.tflite.explicit_padding import with_pad_operators
 from arenite.ir.clone import clone_graph
@@ -35,6 +35,9 @@ from arenite.passes.progress import Progress
 
 Tell = Callable[[str], None]
 """Is told what is being done now."""
+
+_MOST_NODES = MAX_TABLES // 2
+"""Operators that a file can have at most: each has a table of its own and one of a result."""
 
 _SIGNATURE = "serving_default"
 """What TensorFlow calls the only entry point of a model, and LiteRT looks for."""
@@ -145,7 +148,7 @@ def _legalized(
     model, registry = optimized.model, default_toolbox().registry
     operators = onnx_registry(model, options.optimize)
     try:
-        legalized = legalize(model.graph, operators, registry, keep_layouts=kept)
+        legalized = legalize(model.graph, operators, registry, keep_layouts=kept, most_nodes=_MOST_NODES)
     except ModelError as error:
         raise ModelError((*error.problems, *hints(optimized, model))) from None
     passes = core_passes(options)

@@ -12,7 +12,8 @@ import oracle
 from arenite._base.dtypes import DType
 from arenite._base.errors import ModelError
 from arenite.formats.tflite import TfliteDetails, export_model, import_model, stored_names
-from arenite.formats.tflite.schema import FILE_IDENTIFIER
+from arenite.formats.tflite.reader import Reader
+from arenite.formats.tflite.schema import FILE_IDENTIFIER, tflite_schema
 from arenite.ir.attrs import Activation, Attrs, ForeignAttrs
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph
@@ -325,6 +326,19 @@ def test_an_input_and_a_constant_as_outputs() -> None:
     assert [value.name for value in again.outputs] == ["x", "c", "x"]
     assert again.outputs[1].constant is not None
     assert again.outputs[1].constant.tolist() == [1.5, -2.5]
+
+
+def test_a_file_with_more_tables_than_are_read_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = GraphBuilder()
+    x = builder.input("x", TensorType(DType.FLOAT32, (2,)))
+    model = Model("m", builder.output(builder.node("relu", [x], [x.type]).result))
+    reader = Reader(export_model(model), tflite_schema(), "TFLite model")
+    reader.root("Model", FILE_IDENTIFIER)
+    monkeypatch.setattr("arenite.formats.tflite.exporter.MAX_TABLES", reader.n_tables)
+    export_model(model)
+    monkeypatch.setattr("arenite.formats.tflite.exporter.MAX_TABLES", reader.n_tables - 1)
+    with pytest.raises(ModelError, match=f"would have {reader.n_tables} tables; .* at most {reader.n_tables - 1}"):
+        export_model(model)
 
 
 def test_a_model_beyond_two_gigabytes_is_refused() -> None:

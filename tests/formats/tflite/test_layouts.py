@@ -27,6 +27,12 @@ def model(*metadata: tuple[str, bytes]) -> Model:
     return Model("m", builder.graph, "tflite", TfliteDetails(metadata=metadata))
 
 
+def test_more_than_is_read_is_not_written() -> None:
+    large = Layouts((Layout("x" * (1 << 20), ()),), ())
+    with pytest.raises(ModelError, match=r"1,048,6.. bytes, more than the limit of 1,048,576; give them shorter names"):
+        large.metadata()
+
+
 GOOD = Layouts((Layout("image", (0, 2, 3, 1)),), (Layout("result", (0, 1, 2, 3)),))
 
 

@@ -8,6 +8,7 @@ from arenite.formats.tflite.buffers import BufferPool
 from arenite.formats.tflite.details import GraphFacts, Signature, TfliteDetails
 from arenite.formats.tflite.explicit_padding import with_pad_operators
 from arenite.formats.tflite.flat import Record, Schema
+from arenite.formats.tflite.reader import MAX_TABLES
 from arenite.formats.tflite.schema import FILE_IDENTIFIER, FILE_VERSION, tflite_schema
 from arenite.formats.tflite.subgraph_writer import OperatorCodes, SubgraphWriter
 from arenite.formats.tflite.words import raise_for
@@ -51,6 +52,7 @@ def export_model(model: Model) -> bytes:
         metadata=metadata or None,
         signature_defs=_signatures(schema, details.signatures, [writer.indices for writer in writers]) or None,
     )
+    raise_for(_too_many(root.n_tables))
     return write(root, FILE_IDENTIFIER, _ALIGNMENTS, buffers.nbytes + (1 << 16))
 
 
@@ -58,6 +60,12 @@ def _too_large(nbytes: int) -> list[str]:
     if nbytes <= MAX_FILE_NBYTES:
         return []
     return [f"the model's constants take {nbytes} bytes; a .tflite file holds at most {MAX_FILE_NBYTES}"]
+
+
+def _too_many(n_tables: int) -> list[str]:
+    if n_tables <= MAX_TABLES:
+        return []
+    return [f"the file would have {n_tables} tables; a .tflite file that Arenite reads has at most {MAX_TABLES}"]
 
 
 def _signatures(

@@ -188,6 +188,16 @@ class Record:
         assert value is None or isinstance(value, tuple), name
         return value or ()
 
+    @property
+    def n_tables(self) -> int:
+        """How many tables a file has for it: itself, and those that it holds."""
+        return 1 + sum(
+            each.n_tables
+            for value in self._values.values()
+            for each in (value if isinstance(value, tuple) else (value,))
+            if isinstance(each, Record)
+        )
+
     def items(self) -> Iterator[tuple[Field, object]]:
         """The fields that are there, in slot order."""
         return ((field, self._values[field.name]) for field in self.table.fields if field.name in self._values)

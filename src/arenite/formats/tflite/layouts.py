@@ -72,7 +72,11 @@ class Layouts:
     outputs: tuple[Layout, ...]
 
     def metadata(self) -> tuple[str, bytes]:
-        """The entry that says so in a file."""
+        """The entry that says so in a file.
+
+        Raises:
+            ModelError: it is larger than what is read.
+        """
         content = {
             "schema": _SCHEMA,
             **{
@@ -80,7 +84,13 @@ class Layouts:
                 for side, layouts in (("inputs", self.inputs), ("outputs", self.outputs))
             },
         }
-        return LAYOUTS, json.dumps(content, separators=(",", ":")).encode()
+        data = json.dumps(content, separators=(",", ":")).encode()
+        if len(data) > _LIMIT_NBYTES:
+            raise ModelError(
+                f"to say how inputs and outputs lie, the file would hold {len(data):,} bytes, more than the limit of "
+                f"{_LIMIT_NBYTES:,}; give them shorter names, or keep fewer of them"
+            )
+        return LAYOUTS, data
 
 
 def read_layouts(model: Model) -> Layouts | None:

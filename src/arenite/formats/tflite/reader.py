@@ -24,6 +24,7 @@ from arenite.formats.tflite.flat import (
 )
 
 MAX_TABLES = 100_000
+"""Larger files are not read, and therefore not written."""
 _FORMATS = {
     Scalar.BOOL: struct.Struct("<B"),
     Scalar.INT8: struct.Struct("<b"),

@@ -71,7 +71,12 @@ def legalization_rules() -> Mapping[str, Rule]:
 
 
 def legalize(
-    graph: Graph, registry: OnnxRegistry, core: Registry, *, keep_layouts: frozenset[str] = frozenset()
+    graph: Graph,
+    registry: OnnxRegistry,
+    core: Registry,
+    *,
+    keep_layouts: frozenset[str] = frozenset(),
+    most_nodes: int | None = None,
 ) -> Legalized:
     """Say a graph in the core dialect. It is left as it is.
 
@@ -83,9 +88,10 @@ def legalize(
         registry: the model's operators.
         core: the ops of the core dialect.
         keep_layouts: names of inputs and outputs whose dimensions stay in the order that ONNX has them in.
+        most_nodes: how many nodes the result may have; None: any number.
 
     Raises:
-        ModelError: shapes are not known, or nodes have no counterpart: all of them at once.
+        ModelError: shapes are not known, or nodes have no counterpart: all of them at once. Or nodes are too many.
     """
     facts, rules = Facts(graph, registry), legalization_rules()
     refused = _Refused()
@@ -108,6 +114,7 @@ def legalize(
             _refuse_absent(node, registry)
             rules[node.op].apply(site, node)
             _refuse_ungiven(node, site)
+            _refuse_many(graph, site, most_nodes)
         except (RefusedError, OpError) as error:
             refused.form(node, str(error))
             failed.update(node.results)
@@ -167,6 +174,14 @@ def _refuse_ungiven(node: Node, site: Site) -> None:
     for result in node.results:
         if result.is_read and not site.orders(result) and site.constant(result) is None:
             raise RefusedError(f"its result '{result.name}' is read, which has no counterpart")
+
+
+def _refuse_many(graph: Graph, site: Site, most: int | None) -> None:
+    if most is not None and len(site.builder.graph) > most:
+        raise ModelError(
+            f"the model becomes more than {most} operators, which is more than a .tflite file that Arenite reads can "
+            f"have: {len(graph)} nodes are left of it; --outputs NAME keeps a part"
+        )
 
 
 def _named(names: list[str]) -> str:
