@@ -8,11 +8,12 @@ import pytest
 
 from arenite._base.dtypes import DType
 from arenite.ir.builder import GraphBuilder
+from arenite.ir.content import SPLAT_NELEM
 from arenite.ir.graph import Array, Graph, Value
 from arenite.ir.opdef import OpError, Registry, Trait
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
-from arenite.passes.fold import SPLAT_NELEM, Fold
+from arenite.passes.fold import Fold
 from ir.support import REGISTRY, f32, op
 from passes.support import ops, verdicts
 

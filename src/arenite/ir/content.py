@@ -9,6 +9,8 @@ from arenite.ir.graph import Array
 from arenite.ir.mapped import drop_pages
 
 HASH_PREFIX = "sha256:"
+SPLAT_NELEM = 64
+"""From this size on, a computed array whose elements are all the same is kept as one."""
 _PIECE_NBYTES = 1 << 24
 
 
@@ -38,3 +40,15 @@ def is_splat(array: Array) -> bool:
     return array.size > 1 and all(
         stride == 0 for stride, dim in zip(array.strides, array.shape, strict=True) if dim > 1
     )
+
+
+def compact(array: Array) -> Array:
+    """The array's own copy, since a view keeps all of its base alive; one element when all have the same bits."""
+    if is_splat(array):
+        return np.broadcast_to(array.reshape(-1)[:1].copy().reshape(()), array.shape)
+    if array.size >= SPLAT_NELEM and array.dtype != object:
+        elements = np.ascontiguousarray(array).reshape(-1)
+        words = elements.view(np.uint8).reshape(array.size, -1)
+        if (words == words[0]).all():
+            return np.broadcast_to(elements[0].copy(), array.shape)
+    return np.array(array, order="C")

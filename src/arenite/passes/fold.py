@@ -10,6 +10,7 @@ from arenite._base.dtypes import DType
 from arenite._base.errors import ModelError
 from arenite._base.remarks import Reason
 from arenite.interp.execute import execute
+from arenite.ir.content import compact
 from arenite.ir.graph import Array, Node, Value
 from arenite.ir.opdef import Trait
 from arenite.ir.pattern import Mismatch
@@ -38,9 +39,6 @@ TOO_LARGE = Reason(
 )
 FLOAT16 = Reason("keeps-float16", "{subject} makes {nbytes} bytes of {stored} of float16, which are to be kept")
 DIVISION = Reason("division-by-zero", "computing {subject} divides an integer by zero")
-
-SPLAT_NELEM = 64
-"""From this size on, a result whose elements are all the same is stored as one."""
 
 _PURITY = (
     (Trait.SIDE_EFFECT, False, SIDE_EFFECT),
@@ -198,17 +196,7 @@ def _count(test: Callable[[Array], Array], array: Array | None) -> int:
 def _replace(node: Node, results: Sequence[Array], work: Work) -> None:
     readers = [use.node for value in node.results for use in value.uses]
     constants = [
-        work.rewriter.constant(value.name, _compact(array), value.type)
+        work.rewriter.constant(value.name, compact(array), value.type)
         for value, array in zip(node.results, results, strict=True)
     ]
     work.rewriter.replace(node, constants, carry_to=readers, take_names=True)
-
-
-def _compact(array: Array) -> Array:
-    """The array's own copy, since a view keeps all of its base alive; one element when all are the same bits."""
-    if array.size >= SPLAT_NELEM:
-        elements = np.ascontiguousarray(array).reshape(-1)
-        words = elements.view(np.uint8).reshape(array.size, -1)
-        if (words == words[0]).all():
-            return np.broadcast_to(elements[0].copy(), array.shape)
-    return np.array(array)

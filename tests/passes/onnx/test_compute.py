@@ -9,7 +9,7 @@ from arenite.formats.onnx import model_registry
 from arenite.ir.graph import Array
 from arenite.ops.onnx.dialect import OnnxRegistry
 from arenite.passes.onnx import compute
-from arenite.passes.onnx.compute import SPLAT_NELEM, compact, narrowed, stability, stored_nbytes
+from arenite.passes.onnx.compute import narrowed, stability, stored_nbytes
 from arenite.passes.onnx.fold import OnnxFold
 from passes.onnx.optimizing import model_of, optimized, reals
 
@@ -99,26 +99,6 @@ def test_arrays_are_narrowed_where_their_bits_repeat(array: Array, shape: tuple[
 def test_strings_take_their_bytes() -> None:
     assert stored_nbytes(np.array([b"ab", "\u00e9"], object)) == 4
     assert stored_nbytes(np.zeros(3, np.int16)) == 6
-
-
-@pytest.mark.parametrize(
-    ("array", "splat"),
-    [
-        (np.full(SPLAT_NELEM, 7, np.int8), True),
-        (np.full(SPLAT_NELEM - 1, 7, np.int8), False),
-        (np.arange(SPLAT_NELEM), False),
-        (np.array(["a"] * SPLAT_NELEM, object), False),
-        (np.broadcast_to(np.int8(7), (2,)), True),
-        (np.broadcast_to(np.int8(7), (1 << 40,)), True),
-    ],
-    ids=["many", "few", "different", "strings", "repeated", "huge"],
-)
-def test_what_is_the_same_throughout_is_stored_once(array: Array, splat: bool) -> None:
-    found = compact(array)
-    assert found.shape == array.shape
-    assert any(found.strides) is not splat
-    if array.size < 1 << 20:
-        np.testing.assert_array_equal(found, array)
 
 
 NAN: Any = np.array([1.0, np.nan])

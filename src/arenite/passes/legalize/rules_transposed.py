@@ -11,7 +11,7 @@ from arenite.passes.legalize.orders import plane
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
 from arenite.passes.legalize.rules_windows import bias_of, convolved, filters, spatial_rank
-from arenite.passes.legalize.site import Site, attributes, compact
+from arenite.passes.legalize.site import Site, attributes, in_sequence
 from arenite.passes.onnx.fuse_windows import Windows
 
 
@@ -104,7 +104,7 @@ def _scattered(site: Site, core: Value, weights: Array, bias: Value | None, spre
         padding, sizes, begins = Padding.VALID, _whole(core, spread), spread.begins
     operands = [
         site.ints("shape", (batch, *sizes, channels)),
-        site.const("weights", compact(weights.transpose(1, 2, 3, 0))),
+        site.const("weights", in_sequence(weights.transpose(1, 2, 3, 0))),
         core,
         *(() if bias is None else (bias,)),
     ]

@@ -19,7 +19,7 @@ from arenite.passes.legalize.framing import bounded, framed, on_plane, placed, w
 from arenite.passes.legalize.orders import Order, plane
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
-from arenite.passes.legalize.site import Site, attributes, compact, only_results
+from arenite.passes.legalize.site import Site, attributes, in_sequence, only_results
 from arenite.passes.onnx.fuse_windows import Windows, read_windows
 
 _EXACT_AS_FLOATS = frozenset({DType.INT8, DType.UINT8})
@@ -73,7 +73,7 @@ def convolved(site: Site, core: Value, weights: Array, bias: Value | None, windo
         attrs = Conv2dAttrs((high, wide), (down, across), padding)
     # LiteRT wants a bias.
     bias = site.const("bias", np.broadcast_to(np.float32(0), weights.shape[0])) if bias is None else bias
-    operands = [core, site.const("weights", compact(stored.transpose(order))), bias]
+    operands = [core, site.const("weights", in_sequence(stored.transpose(order))), bias]
     (core,) = site.emit(op, operands, attrs, name=name)
     return core
 

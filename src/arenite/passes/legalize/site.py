@@ -365,7 +365,7 @@ class Site:
     def _stored(self, value: Value, array: Array, order: Order, dims: Sequence[int]) -> Value:
         self.dtype(value)
         laid = array.transpose(without_units(order)) if array.ndim > 1 else array
-        return self.builder.constant(value.name, compact(laid.reshape(moved(dims, order))))
+        return self.builder.constant(value.name, in_sequence(laid.reshape(moved(dims, order))))
 
     def _owner(self) -> str:
         return self._node.name if self._node is not None else self.builder.graph.name
@@ -381,7 +381,7 @@ def _kept_quantization(definition: OpDef, types: Sequence[TensorType | None]) ->
     return next((type_.quantization for type_ in types if type_ is not None and type_.quantization is not None), None)
 
 
-def compact(array: Array) -> Array:
+def in_sequence(array: Array) -> Array:
     """The elements in sequence; a splat stays one element."""
     return np.ascontiguousarray(array) if any(array.strides) else array
 

@@ -5,12 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from arenite._base.dtypes import DType
-from arenite.ir.content import is_splat
 from arenite.ir.graph import Array, Node
 from arenite.ir.opdef import OpCall, OpDef, OpError, Registry, Trait
-
-SPLAT_NELEM = 64
-"""From this size on, a result whose elements are all the same is stored as one."""
 
 
 def compute(node: Node, operands: Sequence[Array | None], registry: Registry) -> tuple[Array, ...] | str:
@@ -87,18 +83,6 @@ def stored_nbytes(array: Array) -> int:
     if array.dtype == object:
         return sum(len(item) if isinstance(item, bytes) else len(str(item).encode()) for item in array.flat)
     return int(array.nbytes)
-
-
-def compact(array: Array) -> Array:
-    """The array's own copy, since a view keeps all of its base alive; one element when all have the same bits."""
-    if is_splat(array):
-        return np.broadcast_to(array.reshape(-1)[:1].copy().reshape(()), array.shape)
-    if array.size >= SPLAT_NELEM and array.dtype != object:
-        elements = np.ascontiguousarray(array).reshape(-1)
-        words = elements.view(np.uint8).reshape(array.size, -1)
-        if (words == words[0]).all():
-            return np.broadcast_to(elements[0].copy(), array.shape)
-    return np.array(array, order="C")
 
 
 def stability(operands: Sequence[Array | None], results: Sequence[Array]) -> dict[str, object] | None:

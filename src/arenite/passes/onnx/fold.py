@@ -12,7 +12,7 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite._base.remarks import Reason
-from arenite.ir.content import is_splat
+from arenite.ir.content import compact, is_splat
 from arenite.ir.graph import Array, Graph, Node, Value
 from arenite.ir.opdef import Trait
 from arenite.ir.pattern import Mismatch
@@ -31,7 +31,7 @@ from arenite.passes.fold import (
     NOT_STABLE,
     TOO_LARGE,
 )
-from arenite.passes.onnx.compute import compact, compute, narrowed, stability, stored_nbytes
+from arenite.passes.onnx.compute import compute, narrowed, stability, stored_nbytes
 from arenite.passes.onnx.disputed import disputed
 from arenite.passes.onnx.facts import Facts
 from arenite.passes.purity import why_impure
