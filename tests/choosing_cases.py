@@ -30,7 +30,7 @@ def gather_cases(draw: st.DrawFn, dtype: DType) -> Moving:
     shape = shapes(draw, (1, 4))
     axis = draw(st.integers(0, len(shape) - 1))
     batch = draw(st.integers(0, axis))
-    indices = _indices(draw, (*shape[:batch], *shapes(draw, (1, 2), 4)), shape[axis])
+    indices = _indices(draw, (*shape[:batch], *shapes(draw, (0, 3), 4)), shape[axis])
     attrs = GatherAttrs(either(draw, axis, len(shape)), batch)
     data = (elements(draw, shape, dtype), indices)
     return Moving("gather", data, draw(CHOICES), attrs, quantization_of(draw, dtype))
@@ -59,13 +59,12 @@ def resize_cases(draw: st.DrawFn, op: str, dtype: DType) -> Moving:
 
 @st.composite
 def select_cases(draw: st.DrawFn, dtype: DType, largest_rank: int = 4) -> Moving:
-    shape = shapes(draw, (1, largest_rank), 4)
+    shape = shapes(draw, (0, largest_rank), 4)
     kinds = [shape] * 3
     if draw(st.booleans()):
         kinds = [tuple(1 if draw(st.booleans()) else dim for dim in shape) for _ in range(3)]
         kinds[draw(st.integers(0, 2))] = shape
-        # The condition may have fewer dimensions.
-        kinds[0] = kinds[0][draw(st.integers(0, len(shape) - 1)) :]
+        kinds = [kind if kind is shape else kind[draw(st.integers(0, len(kind))) :] for kind in kinds]
     types = (DType.BOOL, dtype, dtype)
     data = tuple(elements(draw, kind, type_) for kind, type_ in zip(kinds, types, strict=True))
     q = quantization_of(draw, dtype)
@@ -74,7 +73,7 @@ def select_cases(draw: st.DrawFn, dtype: DType, largest_rank: int = 4) -> Moving
 
 @st.composite
 def arg_cases(draw: st.DrawFn, op: str, dtype: DType, index: DType = DType.INT32) -> Moving:
-    shape = shapes(draw, (1, 4))
+    shape = shapes(draw, (1, 5))
     data = elements(draw, shape, dtype)
     # Few different values, so that several are the greatest.
     data = draw(st.sampled_from((data, data if dtype is DType.BOOL else np.sign(data))))
@@ -96,14 +95,14 @@ def cast_cases(draw: st.DrawFn, source: DType, result: DType) -> Moving:
 
 @st.composite
 def add_n_cases(draw: st.DrawFn, dtype: DType) -> Moving:
-    shape, count = shapes(draw, (1, 4)), draw(st.integers(2, 5))
+    shape, count = shapes(draw, (0, 5)), draw(st.integers(2, 5))
     data = tuple(elements(draw, shape, dtype) for _ in range(count))
     return Moving("add_n", data, **_sum(draw, dtype, count))
 
 
 @st.composite
 def cumsum_cases(draw: st.DrawFn, dtype: DType) -> Moving:
-    shape = list(shapes(draw, (1, 4)))
+    shape = list(shapes(draw, (1, 5)))
     axis = draw(st.integers(0, len(shape) - 1))
     # Long enough to leave 32 bits, now and then.
     shape[axis] = draw(st.sampled_from((1, 3, 5, 60)))
@@ -121,9 +120,9 @@ def _sum(draw: st.DrawFn, dtype: DType, count: int) -> dict[str, Any]:
 
 @st.composite
 def padv2_cases(draw: st.DrawFn, dtype: DType) -> Moving:
-    shape = shapes(draw, (1, 4))
+    shape = shapes(draw, (0, 5))
     amounts = [(0, 0) if draw(st.booleans()) else draw(st.tuples(*[st.integers(0, 3)] * 2)) for _ in shape]
-    data = (elements(draw, shape, dtype), np.array(amounts, INT), elements(draw, (1,), dtype))
+    data = (elements(draw, shape, dtype), np.array(amounts, INT).reshape(-1, 2), elements(draw, (1,), dtype))
     constants = draw(st.sampled_from((frozenset({1}), frozenset({1, 2}))))
     return Moving("padv2", data, constants, Attrs(), quantization_of(draw, dtype))
 

@@ -28,6 +28,7 @@ from ops.test_moving_exceptions import moving
 KERNELS = kernels()
 Q = Quantization.per_tensor(0.5, 3)
 X = np.arange(48, dtype=np.int8).reshape(1, 4, 6, 2)
+SCALAR = np.array(7, np.int8)
 
 
 def prepared(case: Moving, variant: str) -> tuple[Prepared, ...]:
@@ -60,6 +61,24 @@ def test_backwards_copies_start_at_the_end() -> None:
     (call,) = prepared(case, "copy")
     assert call.params["input_start"] == 36
     assert (call.params["sizes"], call.params["input_strides"]) == ((1, 1, 1, 1, 2), (0, 0, 0, 0, -24))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        moving("slice", SCALAR, [], []),
+        moving("padv2", SCALAR, np.zeros((0, 2), np.int32), X[0, 0, 0, :1]),
+        moving("strided_slice", X, [0] * 4, [1] * 4, [1] * 4, attrs=StridedSliceAttrs(shrink_axis_mask=15)),
+        moving("unpack", X[0, 0, 0, :1], attrs=UnpackAttrs(1, 0)),
+    ],
+    ids=lambda case: case.op,
+)
+def test_a_scalar_is_copied_from_and_to_its_own_place(case: Moving) -> None:
+    for variant in ("copy", "fill"):
+        if any(kernel.variant == variant for kernel in KERNELS.of_op(case.op)):
+            for call in prepared(case, variant):
+                assert (call.params["input_start"], call.params["output_start"]) == (0, 0)
+    run_in_arena(case)
 
 
 def test_copies_with_too_many_loops_are_cut() -> None:

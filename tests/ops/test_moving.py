@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from arenite._base.dtypes import DType
@@ -98,7 +98,10 @@ def test_every_op_has_an_oracle() -> None:
 @pytest.mark.parametrize(("op", "dtype"), pairs(WHEEL))
 @given(data=st.data())
 def test_as_tflite_micro(op: str, dtype: DType, data: st.DataObject) -> None:
-    agrees(data.draw(EVERY[op](dtype)), wheel)
+    case = data.draw(EVERY[op](dtype))
+    # TFLite-Micro takes a tensor without elements, such as the shape of a scalar, for a dynamic one.
+    assume(all(array.size for array in case.data))
+    agrees(case, wheel)
 
 
 @pytest.mark.litert

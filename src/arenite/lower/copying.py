@@ -31,7 +31,7 @@ from arenite.ops.layout import pack_axis
 from arenite.ops.movement import concatenation_axis
 from arenite.ops.repeat import shape_of
 from arenite.ops.spatial import padded_amounts
-from arenite.ops.views import Views, constant_operands, definition, stand_in
+from arenite.ops.views import Views, constant_operands, definition, stand_in, view_of
 
 LOOPS = 5
 """Loops of the C kernel."""
@@ -84,7 +84,7 @@ def _pack_copies(call: OpCall) -> tuple[Copy, ...]:
     target, found = stand_in(call.results[0]), list[Copy]()
     for index in range(len(call.operands)):
         base = stand_in(call.operand(index))
-        view = np.moveaxis(target, pack_axis(call), 0)[index, ...]
+        view = view_of(np.moveaxis(target, pack_axis(call), 0), index)
         found += _copy(bytes_of(call, index), (base, view), (base, target))
     return tuple(found)
 
@@ -99,7 +99,7 @@ def _padding_copies(call: OpCall) -> tuple[Copy, ...]:
     base, target, value = (stand_in(tensor) for tensor in (call.operand(0), call.results[0], call.operand(2)))
     everywhere = np.broadcast_to(value.reshape(()), target.shape)
     pairs = zip(base.shape, padded_amounts(call), strict=True)
-    inside = target[tuple(slice(before, before + dim) for dim, (before, _) in pairs)]
+    inside = view_of(target, *(slice(before, before + dim) for dim, (before, _) in pairs))
     return (
         *_copy(bytes_of(call, 2), (everywhere, target), (value, target)),
         *_copy(bytes_of(call, 0), (base, inside), (base, target)),

@@ -60,7 +60,9 @@ def nest_of(arrays: Sequence[Array], element_nbytes: int, held: Sequence[bool] |
 
 def start_of(view: Array, base: Array) -> int:
     """Bytes from the start of an array to the first element of a view of it."""
-    return int(view.__array_interface__["data"][0] - base.__array_interface__["data"][0])
+    start = int(view.__array_interface__["data"][0] - base.__array_interface__["data"][0])
+    assert 0 <= start < max(base.nbytes, 1), "a copy instead of a view"
+    return start
 
 
 def places(sizes: Sequence[int], strides: Sequence[int], row_nbytes: int) -> npt.NDArray[np.int64]:

@@ -8,7 +8,7 @@ from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array
 from arenite.ir.opdef import OpCall, OpDef, Operand, OpError
 from arenite.ops.constraints import axis_in
-from arenite.ops.views import MAX_RANK, mover, whole_numbers
+from arenite.ops.views import MAX_RANK, Part, mover, view_of, whole_numbers
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,6 @@ class UnpackAttrs(Attrs):
     axis: int = 0
 
 
-_Part = slice | int | None
-
-
 def slice_views(call: OpCall, x: Array) -> tuple[Array, ...]:
     begins = whole_numbers(call, 1, "begin", x.ndim)
     sizes = whole_numbers(call, 2, "size", x.ndim)
@@ -62,7 +59,7 @@ def slice_views(call: OpCall, x: Array) -> tuple[Array, ...]:
                 "(a size of -1 takes all that are left)"
             )
         parts.append(slice(begin, begin + length))
-    return (x[tuple(parts)],)
+    return (view_of(x, *parts),)
 
 
 def _entries(attrs: StridedSliceAttrs, count: int, rank: int) -> list[tuple[int | None, int]]:
@@ -103,7 +100,7 @@ def _range(begin: int | None, end: int | None, stride: int, dim: int, *, relativ
     return slice(first, None if last < 0 else last, stride) if (last - first) * stride > 0 else slice(0, 0)
 
 
-def _part(attrs: StridedSliceAttrs, entry: int, begin: int, end: int, stride: int, dim: int) -> _Part:
+def _part(attrs: StridedSliceAttrs, entry: int, begin: int, end: int, stride: int, dim: int) -> Part:
     masked = bool(attrs.begin_mask >> entry & 1)
     if not attrs.shrink_axis_mask >> entry & 1:
         if stride == 0:
@@ -121,7 +118,7 @@ def strided_slice_views(call: OpCall, x: Array) -> tuple[Array, ...]:
     begins = whole_numbers(call, 1, "begin")
     ends = whole_numbers(call, 2, "end", len(begins))
     strides = whole_numbers(call, 3, "strides", len(begins))
-    parts: list[_Part] = []
+    parts: list[Part] = []
     for entry, axis in _entries(call.attrs, len(begins), x.ndim):
         if entry is None:
             parts.append(slice(None))
@@ -129,14 +126,13 @@ def strided_slice_views(call: OpCall, x: Array) -> tuple[Array, ...]:
             parts.append(None)
         else:
             parts.append(_part(call.attrs, entry, begins[entry], ends[entry], strides[entry], x.shape[axis]))
-    # The ellipsis keeps a view where all dimensions go, for which numpy would give a scalar.
-    return (x[(*parts, ...)],)
+    return (view_of(x, *parts),)
 
 
 def _pieces(x: Array, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
     found, start, before = list[Array](), 0, (slice(None),) * axis
     for size in sizes:
-        found.append(x[(*before, slice(start, start + size))])
+        found.append(view_of(x, *before, slice(start, start + size)))
         start += size
     return tuple(found)
 
@@ -179,7 +175,7 @@ def unpack_views(call: OpCall, x: Array) -> tuple[Array, ...]:
             f"found {count} (num is {call.attrs.num})"
         )
     moved = np.moveaxis(x, axis, 0)
-    return tuple(moved[i, ...] for i in range(count))
+    return tuple(view_of(moved, i) for i in range(count))
 
 
 OPS: tuple[OpDef, ...] = (

@@ -34,6 +34,9 @@ Views = Callable[[OpCall, Array], tuple[Array, ...]]
 Shapes = Callable[[OpCall], tuple[tuple[int, ...], ...]]
 """Shapes of the results. Raises OpError on a misfit."""
 
+Part = slice | int | None
+"""What is taken of one dimension; None is a new one."""
+
 MOVER_TRAITS = frozenset({Trait.PURE, Trait.DETERMINISTIC})
 MAX_RANK = 32
 """Dimensions that operands and results may have: half of what numpy can, since views take dimensions apart."""
@@ -45,6 +48,11 @@ def stand_in(tensor: TensorType) -> Array:
     for axis in reversed(range(tensor.rank)):
         strides[axis], step = step, step * max(tensor.dims[axis], 1)
     return np.lib.stride_tricks.as_strided(np.empty(1, tensor.dtype.numpy), tensor.dims, strides)
+
+
+def view_of(x: Array, *parts: Part) -> Array:
+    """`x[parts]`, always as a view: where no dimension is left, numpy alone would give a copy of the element."""
+    return x[(*parts, ...)]
 
 
 def shapes_of(views: Views, data: int = 0) -> Shapes:
