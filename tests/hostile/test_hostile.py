@@ -133,13 +133,19 @@ def test_what_is_left_behind_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None
     assert {"a part of the bundle is written", "rest.tmp is left behind"} <= set(answer["faults"])
 
 
-def test_the_others_refuse_what_must_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    good, bad = weighted("FULLY_CONNECTED", "INT8"), weighted("FULLY_CONNECTED", "INT8", bias_scale=1.0)
-    other = weighted("FULLY_CONNECTED", "INT8", weight=1)
-    assert judge(good, run=True) == {"litert": "", "micro": "", "differs": ""}
-    answer = judge(bad, run=False)
+def test_the_others_refuse_what_must_be_refused() -> None:
+    answer = judge(weighted("FULLY_CONNECTED", "INT8", bias_scale=1.0), run=False)
     assert "scale_diff" in answer["litert"]
     assert "scale_diff" in answer["micro"]
+    assert not answer["compared"]
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "UINT8"])
+def test_the_others_compute_what_is_meant(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    good, other = weighted("FULLY_CONNECTED", dtype), weighted("FULLY_CONNECTED", dtype, weight=1)
+    answer = judge(good, run=True)
+    assert (answer["litert"], answer["differs"], answer["compared"]) == ("", "", True)
+    assert bool(answer["micro"]) == (dtype == "UINT8")
 
     def another(_: bytes, name: str) -> Model:
         return import_model(other, name)
