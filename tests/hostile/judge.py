@@ -42,10 +42,10 @@ def judge(data: bytes, *, run: bool) -> Answer:
     answer["litert"] = _said(lambda: litert.append(_litert(data)))
     graph = import_model(data, "m").graph
     answer["micro"] = _said(lambda: micro.append(_micro(data, len(graph.outputs))))
-    if run and (micro or litert):
-        judges = micro or (litert if any(value.type.dtype is DType.UINT8 for value in graph.inputs) else [])
-        answer["compared"] = bool(judges)
-        answer["differs"] = _difference(graph, judges[0]) if judges else ""
+    unsigned = any(value.type.dtype is DType.UINT8 for value in graph.inputs)
+    judges = (litert if unsigned else micro) if run else []
+    if judges:
+        answer["compared"], answer["differs"] = True, _difference(graph, judges[0])
     return answer
 
 
