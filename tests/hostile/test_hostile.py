@@ -142,7 +142,7 @@ def test_the_others_refuse_what_must_be_refused() -> None:
 
 @pytest.mark.parametrize("dtype", ["INT8", "UINT8"])
 def test_the_others_compute_what_is_meant(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    good, other = weighted("FULLY_CONNECTED", dtype), weighted("FULLY_CONNECTED", dtype, weight=1)
+    good, other = weighted("FULLY_CONNECTED", dtype), weighted("FULLY_CONNECTED", dtype, weight=200)
     answer = judge(good, run=True)
     assert (answer["litert"], answer["differs"], answer["compared"]) == ("", "", True)
 
