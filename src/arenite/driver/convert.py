@@ -79,7 +79,7 @@ def convert_file(
     read = [path, *(path.parent / name for name in data_files(model)), *also_read]
     check_outputs([out, *([explain] if explain is not None else [])], read)
     result = _convert(model, options, source=path, reproducer=out.with_name(out.name + ".reproducer"), step=step)
-    result = replace(result, before=replace(result.before, file_nbytes=path.stat().st_size))
+    result = result.with_file_sizes(path.stat().st_size, len(result.data))
     step("writing the result")
     result.write(out)
     if explain is not None:

@@ -8,12 +8,9 @@ from textwrap import wrap
 from typing import Literal
 
 from arenite._base.files import written_whole
-from arenite._base.remarks import Remark
 from arenite._base.text import short_name
-from arenite.driver.optimize_result import Comparison, Costs, OptimizeOptions, costs_table, passes_json
+from arenite.driver.optimize_result import Account, OptimizeOptions
 from arenite.formats.tflite.layouts import Layout
-from arenite.ir.model import Model
-from arenite.passes.pipeline import PassRow
 
 PadAs = Literal["taps", "operators"]
 
@@ -104,8 +101,8 @@ class Heirs:
         return {"name": self.name, "op": self.op, "tensors": list(self.tensors)}
 
 
-@dataclass(frozen=True)
-class ConvertResult:
+@dataclass(frozen=True, kw_only=True)
+class ConvertResult(Account):
     """A converted model, and what was done.
 
     Attributes:
@@ -115,24 +112,15 @@ class ConvertResult:
         operators: of the file, most frequent first.
         transposes, pads: those that the file has.
         nodes: what became of each node of the onnx model.
-        notes: what the user should know.
-        checked: whether and how it was compared with the original.
     """
 
-    model: Model
     data: bytes
-    before: Costs
-    after: Costs
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     operators: tuple[tuple[str, int], ...]
     transposes: tuple[Extra, ...]
     pads: tuple[Extra, ...]
     nodes: tuple[Heirs, ...]
-    rows: tuple[PassRow, ...]
-    remarks: tuple[Remark, ...]
-    notes: tuple[str, ...]
-    checked: Comparison
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the .tflite file.
@@ -143,23 +131,14 @@ class ConvertResult:
         with written_whole(Path(path)) as temporary:
             temporary.write_bytes(self.data)
 
-    def to_json(self) -> dict[str, object]:
+    def _own_json(self) -> dict[str, object]:
         return {
-            "schema": 1,
-            "model": self.model.name,
             "inputs": [port.to_json() for port in self.inputs],
             "outputs": [port.to_json() for port in self.outputs],
             "operators": dict(self.operators),
             "transposes": [extra.to_json() for extra in self.transposes],
             "pads": [extra.to_json() for extra in self.pads],
             "nodes": [heirs.to_json() for heirs in self.nodes],
-            "before": self.before.to_json(),
-            "after": self.after.to_json(),
-            "passes": passes_json(self.rows),
-            "checked": str(self.checked),
-            "comparison": self.checked.to_json(),
-            "notes": list(self.notes),
-            "remarks": [remark.to_json() for remark in self.remarks],
         }
 
     def facts(self) -> list[str]:
@@ -177,10 +156,6 @@ class ConvertResult:
             for title, texts in rows
             for number, text in enumerate(texts or ["none"])
         ]
-
-    def table(self) -> list[dict[str, str]]:
-        """Before and after, a row for each figure."""
-        return costs_table(self.before, self.after)
 
 
 def _few(extras: Sequence[Extra]) -> list[str]:

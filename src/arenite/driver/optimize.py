@@ -108,20 +108,20 @@ def optimize_loaded(model: Model, options: OptimizeOptions) -> OptimizeResult:
 
 
 def _optimize_onnx(model: Model, options: OptimizeOptions, path: Path, out: Path, step: Tell) -> OptimizeResult:
-    from arenite.driver.optimize_onnx import optimize_onnx, with_file_sizes  # noqa: PLC0415 - heavy
+    from arenite.driver.optimize_onnx import optimize_onnx  # noqa: PLC0415 - heavy
     from arenite.formats.onnx import export_model  # noqa: PLC0415 - heavy
 
     reproducer = out.with_name(out.name + ".reproducer")
     result = optimize_onnx(model, options, source=path, reproducer=reproducer, step=step)
     step("writing the result")
     data = export_model(result.model, out)
-    return with_file_sizes(result, path.stat().st_size, len(data))
+    return result.with_file_sizes(path.stat().st_size, len(data))
 
 
 def _optimize_tflite(model: Model, options: OptimizeOptions, path: Path, out: Path, step: Tell) -> OptimizeResult:
     from dataclasses import replace  # noqa: PLC0415
 
-    from arenite.driver.optimize_tflite import optimize_tflite, with_file_sizes  # noqa: PLC0415 - heavy
+    from arenite.driver.optimize_tflite import optimize_tflite  # noqa: PLC0415 - heavy
     from arenite.formats.tflite import export_model  # noqa: PLC0415 - heavy
 
     original = read_file(path)
@@ -136,7 +136,7 @@ def _optimize_tflite(model: Model, options: OptimizeOptions, path: Path, out: Pa
             f"the graph is the same; {len(original) - len(data):,} bytes went with constants that nothing uses or that"
         )
         result = replace(result, notes=(*result.notes, f"{text} were there twice"))
-    return with_file_sizes(result, len(original), len(data))
+    return result.with_file_sizes(len(original), len(data))
 
 
 def _without_spare(model: Model, original: bytes) -> bytes:

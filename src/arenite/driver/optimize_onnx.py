@@ -125,15 +125,6 @@ def apply_options(model: Model, options: OptimizeOptions) -> Interface:
     return interface
 
 
-def with_file_sizes(result: OptimizeResult, before: int, after: int) -> OptimizeResult:
-    """The same result with the sizes of the files."""
-    return replace(
-        result,
-        before=replace(result.before, file_nbytes=before),
-        after=replace(result.after, file_nbytes=after),
-    )
-
-
 def onnx_registry(model: Model, options: OptimizeOptions) -> OnnxRegistry:
     try:
         registry = model_registry(model, pure=[_custom(text, "--pure") for text in options.pure])

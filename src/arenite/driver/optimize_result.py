@@ -1,9 +1,10 @@
 """What a user may ask of an optimisation, and what comes of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
+from typing import Self
 
 from arenite._base.files import written_whole
 from arenite._base.remarks import Remark
@@ -112,18 +113,18 @@ class Costs:
         return dict(vars(self))
 
 
-@dataclass(frozen=True)
-class OptimizeResult:
-    """An optimised model, and what was done.
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """A model that was made of another, and what was done.
 
     Attributes:
-        changed: whether it is another graph than before.
+        before, after: what the two cost.
+        rows: what each pass did.
         notes: what the user should know.
         checked: whether and how it was compared with the original.
     """
 
     model: Model
-    changed: bool
     before: Costs
     after: Costs
     rows: tuple[PassRow, ...]
@@ -135,15 +136,45 @@ class OptimizeResult:
         return {
             "schema": 1,
             "model": self.model.name,
-            "changed": self.changed,
+            **self._own_json(),
             "before": self.before.to_json(),
             "after": self.after.to_json(),
-            "passes": passes_json(self.rows),
+            "passes": [_pass_json(row) for row in self.rows],
             "checked": str(self.checked),
             "comparison": self.checked.to_json(),
             "notes": list(self.notes),
             "remarks": [remark.to_json() for remark in self.remarks],
         }
+
+    def with_file_sizes(self, before: int, after: int) -> Self:
+        """The same account with the sizes of the files."""
+        return replace(
+            self, before=replace(self.before, file_nbytes=before), after=replace(self.after, file_nbytes=after)
+        )
+
+    def table(self) -> list[dict[str, str]]:
+        """Before and after, a row for each figure."""
+        return [
+            {"": text, "before": _shown(getattr(self.before, key)), "after": _shown(getattr(self.after, key))}
+            for key, text in _FIGURES.items()
+        ]
+
+    def _own_json(self) -> dict[str, object]:
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizeResult(Account):
+    """An optimised model, and what was done.
+
+    Attributes:
+        changed: whether it is another graph than before.
+    """
+
+    changed: bool
+
+    def _own_json(self) -> dict[str, object]:
+        return {"changed": self.changed}
 
     def write(self, path: str | PathLike[str]) -> None:
         """Write the model, in its own format.
@@ -162,41 +193,27 @@ class OptimizeResult:
         with written_whole(Path(path)) as temporary:
             temporary.write_bytes(data)
 
-    def table(self) -> list[dict[str, str]]:
-        """Before and after, a row for each figure."""
-        return costs_table(self.before, self.after)
+
+_FIGURES = {
+    "operators": "operators",
+    "nodes": "nodes",
+    "kernels": "kernels",
+    "weights_nbytes": "weights, bytes",
+    "file_nbytes": "file, bytes",
+    "activations_nbytes": "peak activations, bytes",
+    "macs": "MACs",
+}
 
 
-def passes_json(rows: Sequence[PassRow]) -> list[dict[str, object]]:
-    """What the passes did, for JSON."""
-    return [
-        {
-            "name": row.name,
-            "changed": row.changed,
-            "nodes_before": row.nodes_before,
-            "nodes_after": row.nodes_after,
-            "milliseconds": round(row.milliseconds, 3),
-            "equivalence": str(row.equivalence),
-        }
-        for row in rows
-    ]
-
-
-def costs_table(before: Costs, after: Costs) -> list[dict[str, str]]:
-    """What a model costs before and after, a row for each figure."""
-    words = {
-        "operators": "operators",
-        "nodes": "nodes",
-        "kernels": "kernels",
-        "weights_nbytes": "weights, bytes",
-        "file_nbytes": "file, bytes",
-        "activations_nbytes": "peak activations, bytes",
-        "macs": "MACs",
+def _pass_json(row: PassRow) -> dict[str, object]:
+    return {
+        "name": row.name,
+        "changed": row.changed,
+        "nodes_before": row.nodes_before,
+        "nodes_after": row.nodes_after,
+        "milliseconds": round(row.milliseconds, 3),
+        "equivalence": str(row.equivalence),
     }
-    return [
-        {"": text, "before": _shown(getattr(before, key)), "after": _shown(getattr(after, key))}
-        for key, text in words.items()
-    ]
 
 
 def _shown(number: int | None) -> str:

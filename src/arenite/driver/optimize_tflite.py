@@ -1,7 +1,6 @@
 """Optimises models of the core dialect that go back into a .tflite file."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from arenite._base.errors import UsageError
@@ -166,12 +165,3 @@ def _peak(graph: Graph) -> int:
         peak = max(peak, alive)
         alive -= sum(value.type.nbytes for value in ends.get(number, ()))
     return peak
-
-
-def with_file_sizes(result: OptimizeResult, before: int, after: int) -> OptimizeResult:
-    """The same result with the sizes of the files."""
-    return replace(
-        result,
-        before=replace(result.before, file_nbytes=before),
-        after=replace(result.after, file_nbytes=after),
-    )

@@ -52,3 +52,8 @@ def compact(array: Array) -> Array:
         if (words == words[0]).all():
             return np.broadcast_to(elements[0].copy(), array.shape)
     return np.array(array, order="C")
+
+
+def in_sequence(array: Array) -> Array:
+    """The elements in sequence; a splat stays one element."""
+    return np.ascontiguousarray(array) if any(array.strides) else array

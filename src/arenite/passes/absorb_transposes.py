@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite._base.remarks import Reason
+from arenite.ir.content import in_sequence, is_splat
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import OpCall, OpError, Trait
 from arenite.ir.pattern import INTERMEDIATE_IS_OUTPUT, Mismatch
@@ -275,9 +276,8 @@ class _Removal:
         rewriter, weights = self._work.rewriter, step.node.operand(1)
         if weights not in self._permuted:
             array = np.asarray(weights.constant)
-            if any(array.strides):  # a splat stays one element
-                array = np.ascontiguousarray(array[:, np.argsort(step.columns)])
-            self._permuted[weights] = rewriter.constant(weights.name, array, weights.type)
+            permuted = array if is_splat(array) else in_sequence(array[:, np.argsort(step.columns)])
+            self._permuted[weights] = rewriter.constant(weights.name, permuted, weights.type)
         rewriter.set_operand(step.node, 0, source)
         rewriter.set_operand(step.node, 1, self._permuted[weights])
         rewriter.add_origin(step.node, self._transpose.origin)

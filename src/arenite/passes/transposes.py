@@ -8,6 +8,7 @@ import numpy as np
 
 from arenite._base.remarks import Reason
 from arenite.ir.attrs import Attrs
+from arenite.ir.content import in_sequence
 from arenite.ir.graph import Array, Node, Value
 from arenite.ir.opdef import Trait
 from arenite.ir.pattern import Mismatch
@@ -229,8 +230,7 @@ def _untransposed_operand(value: Value, order: tuple[int, ...], work: Work) -> V
         return value
     array = _expanded(np.asarray(value.constant), len(order)).transpose(np.argsort(order))
     type_ = replace(value.type, shape=array.shape)
-    # A splat stays one element.
-    return work.rewriter.constant(value.name, np.ascontiguousarray(array) if any(array.strides) else array, type_)
+    return work.rewriter.constant(value.name, in_sequence(array), type_)
 
 
 def _expanded(array: Array, rank: int) -> Array:

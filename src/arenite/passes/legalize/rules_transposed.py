@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from arenite.ir.attrs import Padding
+from arenite.ir.content import in_sequence
 from arenite.ir.graph import Array, Node, Value
 from arenite.ops.transposed import TransposeConvAttrs
 from arenite.ops.windows import window
@@ -11,7 +12,7 @@ from arenite.passes.legalize.orders import plane
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
 from arenite.passes.legalize.rules_windows import bias_of, convolved, filters, spatial_rank
-from arenite.passes.legalize.site import Site, attributes, in_sequence
+from arenite.passes.legalize.site import Site, attributes
 from arenite.passes.onnx.fuse_windows import Windows
 
 

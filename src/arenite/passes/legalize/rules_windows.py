@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs, Padding
+from arenite.ir.content import in_sequence
 from arenite.ir.graph import Array, Node, Value
 from arenite.ops.cast import CastAttrs
 from arenite.ops.conv import Conv2dAttrs, DepthwiseConv2dAttrs
@@ -19,7 +20,7 @@ from arenite.passes.legalize.framing import bounded, framed, on_plane, placed, w
 from arenite.passes.legalize.orders import Order, plane
 from arenite.passes.legalize.refusal import RefusedError
 from arenite.passes.legalize.rule import Flow, Rule
-from arenite.passes.legalize.site import Site, attributes, in_sequence, only_results
+from arenite.passes.legalize.site import Site, attributes, only_results
 from arenite.passes.onnx.fuse_windows import Windows, read_windows
 
 _EXACT_AS_FLOATS = frozenset({DType.INT8, DType.UINT8})

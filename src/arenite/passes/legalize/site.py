@@ -9,6 +9,7 @@ import numpy as np
 from arenite._base.dtypes import DType
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
+from arenite.ir.content import in_sequence
 from arenite.ir.graph import Array, Node, Value
 from arenite.ir.opdef import OpCall, OpDef, OpError, QuantizationRule, Registry
 from arenite.ir.types import Quantization, TensorType
@@ -379,11 +380,6 @@ def _kept_quantization(definition: OpDef, types: Sequence[TensorType | None]) ->
     if not isinstance(rule, QuantizationRule) or not rule.same_scale:
         return None
     return next((type_.quantization for type_ in types if type_ is not None and type_.quantization is not None), None)
-
-
-def in_sequence(array: Array) -> Array:
-    """The elements in sequence; a splat stays one element."""
-    return np.ascontiguousarray(array) if any(array.strides) else array
 
 
 def attributes(node: Node) -> OnnxAttrs:
