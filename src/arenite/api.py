@@ -155,6 +155,7 @@ def convert(
     fold_max_nbytes: int | None = None,
     freeze_defaults: bool = False,
     pure: Sequence[str] = (),
+    fold_functions: Mapping[str, FoldFunction] | None = None,
     keep_layouts: Sequence[str] | bool = (),
     pad: PadAs = "taps",
     check: int = 3,
@@ -169,6 +170,7 @@ def convert(
         fold_max_nbytes: how many bytes of constants one folding may add; default: it depends on how many nodes go.
         freeze_defaults: inputs with default values, which callers may replace, become constants.
         pure: custom operators, as `DOMAIN::OP`, that have no side effects and always give the same.
+        fold_functions: what computes custom operators beforehand, as for `optimize`.
         keep_layouts: inputs and outputs whose dimensions stay in the order that ONNX has them in; True: all.
         pad: how margins are said that a .tflite lacks: as weights of zero where that is cheap (`taps`), or by PAD
             operators (`operators`).
@@ -187,6 +189,7 @@ def convert(
             fold_max_nbytes=fold_max_nbytes,
             freeze_defaults=freeze_defaults,
             pure=tuple(pure),
+            fold_functions=fold_functions or {},
             check=check,
         ),
         keep_layouts=() if isinstance(keep_layouts, bool) else tuple(keep_layouts),

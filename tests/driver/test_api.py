@@ -78,10 +78,16 @@ def test_custom_operators_fold_by_functions(tmp_path: Path) -> None:
         return (operand * by).astype(operand.dtype)
 
     result = arenite.optimize(model, fold_functions={"qa.test::Scale": scale})
+    assert result.checked.inputs == 3
     (add,) = result.model.graph.nodes
     assert [v.constant.tolist() for v in add.operands if v is not None and v.constant is not None] == [[3.0, 6.0]]
     with pytest.raises(arenite.AreniteError, match="is not DOMAIN::OP"):
         arenite.optimize(model, fold_functions={"Scale": scale})
+    with pytest.raises(arenite.AreniteError, match=r"qa\.test::Scale has no counterpart"):
+        arenite.convert(model)
+    converted = arenite.convert(model, fold_functions={"qa.test::Scale": scale})
+    assert converted.operators == (("add", 1),)
+    assert converted.checked.inputs == 3
 
 
 def test_a_bundle_may_be_for_another_build_system() -> None:
@@ -120,3 +126,9 @@ def test_optimize_refuses_what_the_command_line_would_not_take(asked: dict[str, 
     with pytest.raises(UsageError) as caught:
         arenite.optimize(arenite.load(DIGITS), **asked)
     assert caught.value.problems[0].startswith(said)
+
+
+def test_convert_refuses_what_the_command_line_would_not_take() -> None:
+    with pytest.raises(UsageError) as caught:
+        arenite.convert(arenite.load(DIGITS), check=-1, fold_max_nbytes=-2, pad="none")  # type: ignore[arg-type]
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == ["pad", "fold_max_nbytes", "check"]

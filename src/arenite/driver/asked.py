@@ -42,7 +42,7 @@ def check_convert_options(options: ConvertOptions) -> None:
     """
     problems = [
         *_unknown_words((("pad", options.pad, get_args(PadAs)),)),
-        *_negative({"check": options.optimize.check}),
+        *_negative({"fold_max_nbytes": options.optimize.fold_max_nbytes, "check": options.optimize.check}),
     ]
     if problems:
         raise UsageError(problems)

@@ -70,11 +70,14 @@ class Engine:
         self._sessions: dict[object, Any] = {}
 
     def evaluate_node(self, node: Node, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-        """The results of a node without nested graphs.
+        """The results of a node without nested graphs; of a custom operator, by the function that was given for it.
 
         Raises:
             OpError: operands misfit the operator, or no engine can evaluate it.
         """
+        definition = self._registry.get(node.op)
+        if definition is not None and definition.fold is not None:
+            return tuple(definition.fold(OpCall.of(node), operands))
         wanted = tuple(not is_absent(value) for value in node.results)
         return self.evaluate(node.op, node.attrs, operands, wanted, node.regions)
 
