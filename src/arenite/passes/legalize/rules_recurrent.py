@@ -53,8 +53,8 @@ class _Cell:
         return say_connected(self._site, x, *self._stored[key])
 
     def divided(self, gates: Value, *counts: int) -> tuple[Value, ...]:
-        """Gates in groups of so many."""
-        site, attrs, axis = self._site, SplitAttrs(len(counts)), np.array(1, np.int32)
+        """Gates, along the last dimension, in groups of so many."""
+        site, attrs, axis = self._site, SplitAttrs(len(counts)), np.array(gates.type.rank - 1, np.int32)
         if len(set(counts)) == 1:
             operands = [site.const("axis", axis), gates]
             return site.emit("split", operands, attrs, dtype=gates.type.dtype, n_results=len(counts))
@@ -67,20 +67,20 @@ def say_connected(site: Site, x: Value, weights: Value, bias: Value | None) -> V
     return result
 
 
-Step = Callable[[Site, _Cell, Value, State], State]
-"""From what the input adds to all gates, and a state, to the next state, whose first part is the result."""
+Step = Callable[[Site, _Cell, Sequence[Value], State], State]
+"""From what the input adds to the gates, and a state, to the next state, whose first part is the result."""
 
 
-def _step_rnn(site: Site, cell: _Cell, gates: Value, state: State) -> State:
-    (before,) = state
+def _step_rnn(site: Site, cell: _Cell, given: Sequence[Value], state: State) -> State:
+    (gates,), (before,) = given, state
     if before is not None:
         gates = say(site, "add", gates, cell.again(before, 0, 1))
     return (say(site, cell.ops[0], gates),)
 
 
-def _step_lstm(site: Site, cell: _Cell, gates: Value, state: State) -> State:
+def _step_lstm(site: Site, cell: _Cell, given: Sequence[Value], state: State) -> State:
     """Gates are input, output, forget, content: c = f c + i act(content), h = o act(c)."""
-    before, kept = state
+    (gates,), (before, kept) = given, state
     if before is not None:
         gates = say(site, "add", gates, cell.again(before, 0, 4))
     opened, content = cell.divided(gates, 3, 1)
@@ -91,12 +91,11 @@ def _step_lstm(site: Site, cell: _Cell, gates: Value, state: State) -> State:
     return say(site, "mul", o, say(site, cell.ops[2], new)), new
 
 
-def _step_gru(site: Site, cell: _Cell, gates: Value, state: State, *, linear: bool) -> State:
+def _step_gru(site: Site, cell: _Cell, given: Sequence[Value], state: State, *, linear: bool) -> State:
     """Gates are update z, reset r, content n: h = n + z (h - n), n = act(x + R (r h) + b), or act(x + r (R h + b))."""
-    (before,) = state
+    (opened, content), (before,) = given, state
     if before is None:
-        before = site.const("zeros", np.zeros((gates.type.dims[0], cell.size), np.float32))
-    opened, content = cell.divided(gates, 2, 1)
+        before = site.const("zeros", np.zeros(content.type.dims, np.float32))
     z, r = cell.divided(say(site, cell.ops[0], say(site, "add", opened, cell.again(before, 0, 2))), 1, 1)
     if linear:
         added = say(site, "mul", r, cell.again(before, 2, 3, bias=True))
@@ -114,17 +113,19 @@ class _Kind:
         gates: how many.
         activations: those that it has unless its attribute says others.
         n_states: parts of its state.
+        apart: how many gates, in groups, a step takes from the input; taken apart for all steps at once.
     """
 
     gates: int
     activations: tuple[str, ...]
     n_states: int
+    apart: tuple[int, ...]
 
 
 _KINDS = {
-    "RNN": _Kind(1, ("Tanh",), 1),
-    "GRU": _Kind(3, ("Sigmoid", "Tanh"), 1),
-    "LSTM": _Kind(4, ("Sigmoid", "Tanh", "Tanh"), 2),
+    "RNN": _Kind(1, ("Tanh",), 1, (1,)),
+    "GRU": _Kind(3, ("Sigmoid", "Tanh"), 1, (2, 1)),
+    "LSTM": _Kind(4, ("Sigmoid", "Tanh", "Tanh"), 2, (4,)),
 }
 
 
@@ -175,7 +176,9 @@ def _run(site: Site, node: Node, kind: _Kind, core: Value, direction: tuple[int,
     cell = _Cell(site, _activations(node, kind, index), again, biases[1])
     # Biases of the step before are added beforehand, but for a GRU's content, which takes its own later.
     early = biases[0] + (biases[1] if kind.gates != 3 else np.concatenate([biases[1, : 2 * size], np.zeros(size)]))
-    terms = _taken_apart(site, connected(site, core, weights, early.astype(np.float32)))
+    added = connected(site, core, weights, early.astype(np.float32))
+    groups = cell.divided(added, *kind.apart) if kind.apart[1:] else (added,)
+    terms = list(zip(*(_taken_apart(site, group) for group in groups), strict=True))
     step = _step_of(kind, linear=bool(attributes(node).integer("linear_before_reset", 0)))
     shape = (core.type.dims[1], size)
     state = tuple(_initial(site, node, 5 + part, index, shape) for part in range(kind.n_states))
