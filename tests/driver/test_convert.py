@@ -17,8 +17,10 @@ from arenite._base.errors import ModelError, SelfCheckError, UsageError
 from arenite.driver import convert as driver
 from arenite.driver.convert import convert_file
 from arenite.driver.convert_result import ConvertOptions
+from arenite.driver.onnx_references import References, references_of
 from arenite.driver.optimize_result import OptimizeOptions
 from arenite.formats.tflite import TfliteDetails, export_model, import_model, read_layouts
+from arenite.interp.execute import execute
 from arenite.passes.base import Pass, Work
 from arenite.passes.legalize import legalize
 from convert_cases import NET, net
@@ -62,6 +64,45 @@ def test_what_would_have_too_many_operators_is_refused_before_it_is_optimised(
     monkeypatch.setattr(driver, "core_passes", lambda options: pytest.fail("the passes are asked for"))
     with pytest.raises(ModelError, match=r"more than 3 operators, .* nodes are left of it; --outputs NAME keeps"):
         driver.convert_loaded(arenite.load(path), STATIC)
+
+
+@pytest.mark.parametrize("side", [128, 4])
+def test_only_in_long_sums_the_numpy_reference_is_asked_who_is_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, side: int
+) -> None:
+    text = f"(float[1, 2, {side}, {side}] x) => (float[1, 2, 1, 1] y) {{ y = GlobalAveragePool (x) }}"
+    (path := tmp_path / "m.onnx").write_bytes(
+        onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> g {text}').SerializeToString()
+    )
+
+    def losing(*arguments: Any) -> References:
+        found = references_of(*arguments)
+        return replace(found, pairs=tuple((feed, [y * np.float32(1.0003) for y in out]) for feed, out in found.pairs))
+
+    monkeypatch.setattr("arenite.driver.convert_check.references_of", losing)
+    monkeypatch.chdir(tmp_path)
+    if side == 4:
+        with pytest.raises(SelfCheckError, match=r"output 'y' is off by 0\.000"):
+            arenite.convert(arenite.load(path))
+        return
+    checked = arenite.convert(arenite.load(path)).checked
+    assert (checked.inputs, checked.max_error < 1e-6) == (3, True)
+    assert checked.engine.startswith("the numpy reference (onnxruntime loses 3.0e-04 in long sums) and")
+
+
+def test_what_the_numpy_reference_does_not_confirm_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "(float[1, 2, 128, 128] x) => (float[1, 2, 1, 1] y) { y = GlobalAveragePool (x) }"
+    (path := tmp_path / "m.onnx").write_bytes(
+        onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> g {text}').SerializeToString()
+    )
+
+    def wrong(*arguments: Any) -> Any:
+        return tuple(result * np.float32(1.0003) for result in execute(*arguments))
+
+    monkeypatch.setattr("arenite.interp.interpreter.execute", wrong)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SelfCheckError, match=r"output 'y' is off by 0\.000"):
+        arenite.convert(arenite.load(path))
 
 
 ODD = [
