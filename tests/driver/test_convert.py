@@ -77,7 +77,9 @@ def test_only_in_long_sums_the_numpy_reference_is_asked_who_is_right(
 
     def losing(*arguments: Any) -> References:
         found = references_of(*arguments)
-        return replace(found, pairs=tuple((feed, [y * np.float32(1.0003) for y in out]) for feed, out in found.pairs))
+        return replace(
+            found, pairs=tuple((feed, [np.multiply(y, np.float32(1.0003)) for y in out]) for feed, out in found.pairs)
+        )
 
     monkeypatch.setattr("arenite.driver.convert_check.references_of", losing)
     monkeypatch.chdir(tmp_path)
@@ -97,7 +99,7 @@ def test_what_the_numpy_reference_does_not_confirm_is_wrong(tmp_path: Path, monk
     )
 
     def wrong(*arguments: Any) -> Any:
-        return tuple(result * np.float32(1.0003) for result in execute(*arguments))
+        return tuple(np.multiply(result, np.float32(1.0003)) for result in execute(*arguments))
 
     monkeypatch.setattr("arenite.interp.interpreter.execute", wrong)
     monkeypatch.chdir(tmp_path)
