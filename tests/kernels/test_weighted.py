@@ -61,9 +61,7 @@ def by_c(kernel: Kernel, case: Case, compiler: str, poison: int = 0x55) -> AnyAr
     return np.asarray(arrays["output"])
 
 
-ANY_CASE = st.one_of(
-    conv_cases(grouped=False), conv_cases(grouped=False, pointwise=True), depthwise_cases(), dense_cases()
-)
+ANY_CASE = st.one_of(conv_cases(), conv_cases(), conv_cases(pointwise=True), depthwise_cases(), dense_cases())
 
 
 @given(case=ANY_CASE)
@@ -124,7 +122,7 @@ def _traits(case: Case) -> set[str]:
         found |= {f"{kernel.variant} narrow {prepared.params['narrow']}"} if "narrow" in prepared.params else set()
     if case.op == "fully_connected":
         return found | ({"several rows"} if case.call().results[0].nelem > case.weight.shape[0] else set())
-    (kernel, *_) = (k for k in kernels_for(case) if k.variant == "direct")
+    (kernel, *_) = (k for k in kernels_for(case) if k.variant in ("direct", "grouped"))
     (prepared,) = kernel.prepare(case.call())
     p = {name: value for name, value in prepared.params.items() if isinstance(value, int)}
     found |= {"stride > filter"} if p["stride_width"] > p["filter_width"] else set()
@@ -147,7 +145,7 @@ WANTED = frozenset(
         *("filter larger than the input", "channels far apart"),
         *(f"{kernel.op} {kernel.variant}" for kernel in KERNELS),
         *(f"{variant} narrow {n}" for variant in ("dense", "pointwise", "planes", "as_conv2d") for n in (0, 1)),
-        *("direct narrow 0", "direct narrow 1"),
+        *(f"{variant} narrow {n}" for variant in ("direct", "grouped") for n in (0, 1)),
     }
 )
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from arenite.ir.types import Quantization
@@ -97,6 +97,8 @@ def _long(outputs: int) -> Case:
 def test_the_cases_reach_every_kernel_both_roundings_and_widths() -> None:
     counts: Counter[str] = Counter()
 
+    # Derandomized, so that it cannot fail by chance.
+    @settings(max_examples=200, derandomize=True, database=None)
     @given(case=wide_cases())
     def count(case: Case) -> None:
         assume(fits(case))
@@ -107,8 +109,7 @@ def test_the_cases_reach_every_kernel_both_roundings_and_widths() -> None:
             params = kernel.prepare(case.call())[0].params
             counts.update(f"{kind} {params[kind]}" for kind in ("narrow", "once", "in_place") if kind in params)
 
-    for _ in range(4):
-        count()
+    count()
     wanted = {f"{op} uint8 int32" for op in ("conv2d", "depthwise_conv2d", "fully_connected")}
     wanted |= {f"{op} int16 int64" for op in ("conv2d", "depthwise_conv2d", "fully_connected")}
     assert wanted <= set(counts), counts

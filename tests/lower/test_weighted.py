@@ -63,6 +63,7 @@ def depthwise(size: int, channels: int, multiplier: int = 1, taps: int = 3) -> C
         (conv(8, 16, 1, 16, stride=2), "direct"),
         (conv(8, 16, 3, 16), "direct"),
         (conv(1, 16, 1, 16), "dense"),
+        (conv(8, 16, 3, 16, taken=4), "grouped"),
         (depthwise(8, 16), "planes_in_place"),
         (depthwise(8, 16, 2), "planes"),
         (depthwise(200, 16), "planes"),
@@ -76,6 +77,7 @@ def test_the_fastest_kernel_of_each_kind(case: Case, variant: str) -> None:
 def test_groups_are_refused_with_a_reason() -> None:
     case = conv(8, 16, 3, 16, taken=4)
     assert refusals(case)["direct"] == "all channels form one group"
+    assert refusals(conv(8, 16, 3, 16))["grouped"] == "channels form several groups"
 
 
 def test_computed_weights_are_refused_with_a_reason() -> None:

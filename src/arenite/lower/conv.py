@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from arenite.ir.opdef import Constraint, OpCall
-from arenite.kernels.families.conv import CONV2D_LEAN_S8, CONV2D_S8, POINTWISE_S8
+from arenite.kernels.families.conv import CONV2D_GROUPED_S8, CONV2D_LEAN_S8, CONV2D_S8, POINTWISE_S8
 from arenite.kernels.families.dense import FULLY_CONNECTED_S8
 from arenite.lower.dense import cost_rows, prepare_rows, reference_rows
+from arenite.lower.grouped import OF, grouped_sums, grouped_weights
 from arenite.lower.kernel import Kernel, KernelCost, Prepared
 from arenite.lower.program import ParamValue
 from arenite.lower.weighted import (
@@ -37,10 +38,15 @@ _STEP = 4
 # Code of the kernels, compiled for size.
 _DIRECT_CODE_NBYTES = 1600
 _POINTWISE_CODE_NBYTES = 950
+_GROUPED_CODE_NBYTES = 500
 # Instructions of a tap at the border, more than those inside take.
 _PER_BORDER_MAC = 6.0
 # Shorter rows of a window are gathered: the inner loop would be over before it pays.
 _IN_PLACE_NELEM = 16
+# Of a convolution in groups, as a simulated Cortex-M4 counts them.
+_PER_GROUPED_MAC = 5.0
+_PER_TAP = 4.5
+_PER_GROUPED_RESULT = 20.0
 
 OhwiWeights = Callable[[OpCall], Int8Array]
 
@@ -53,6 +59,10 @@ def _transposed(call: OpCall) -> Int8Array:
 def _one_group(call: OpCall) -> bool | str:
     data, taken = call.operand(INPUT).dims[3], call.operand(WEIGHT).dims[3]
     return data == taken or f"found {data // taken} groups"
+
+
+def _several_groups(call: OpCall) -> bool | str:
+    return _one_group(call) is not True or "found one group"
 
 
 def _one_tap(call: OpCall) -> bool | str:
@@ -203,6 +213,33 @@ def _reference_pointwise(params: Mapping[str, ParamValue], found: Mapping[str, "
     finish(params, found, exact_product(given(found, "input").reshape(-1, inputs), weight))
 
 
+def _prepare_grouped(call: OpCall) -> tuple[Prepared, ...]:
+    convolution, weight = OF[call.op](call), weight_of(call)
+    # Taps beyond the border are left out, so the zero point cannot be folded.
+    table = tables(call, weight.reshape(weight.shape[0], -1), fold=False)
+    params: dict[str, ParamValue] = {
+        **convolution.params(),
+        "input_zero_point": quantization_of(call.operand(INPUT)).zero_point,
+        **output_range(call),
+        "narrow": int(table.narrow),
+    }
+    return (Prepared(params, arguments(np.ascontiguousarray(weight).reshape(-1), table), convolution.macs),)
+
+
+def _cost_grouped(call: OpCall) -> KernelCost:
+    convolution, weight = OF[call.op](call), weight_of(call)
+    # In a group of few channels, finding the taps takes as long as multiplying.
+    per_mac = _PER_GROUPED_MAC + _PER_TAP / weight.shape[3]
+    flash_nbytes = _GROUPED_CODE_NBYTES + weight.size + 9 * weight.shape[0]
+    return KernelCost(convolution.macs * per_mac + call.results[0].nelem * _PER_GROUPED_RESULT, flash_nbytes)
+
+
+def _reference_grouped(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
+    """arenite_conv2d_grouped_s8 in numpy."""
+    data = given(found, "input").astype(np.int16) - np.int16(number(params, "input_zero_point"))
+    finish(params, found, grouped_sums(params, data, grouped_weights(params, given(found, "weights"))))
+
+
 def _rows_of_all_taps(call: OpCall) -> Int8Array:
     weight = weight_of(call)
     return weight.reshape(weight.shape[0], -1)
@@ -246,6 +283,15 @@ KERNELS: tuple[Kernel, ...] = (
         prepare=lambda call: _prepare_lean(call, weight_of(call)),
         cost=lambda call: _cost_lean(call, weight_of),
         reference=_reference_direct,
+    ),
+    Kernel(
+        op="conv2d",
+        variant="grouped",
+        info=CONV2D_GROUPED_S8,
+        constraints=(*CONSTRAINTS, Constraint("channels form several groups", _several_groups)),
+        prepare=_prepare_grouped,
+        cost=_cost_grouped,
+        reference=_reference_grouped,
     ),
     Kernel(
         op="depthwise_conv2d",

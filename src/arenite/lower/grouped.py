@@ -4,11 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
+from arenite._base.fixedpoint import Int64Array
 from arenite.ir.opdef import OpCall
 from arenite.lower.program import ParamValue
-from arenite.lower.windowed import window_params
-from arenite.ops.conv import conv_windows
-from arenite.ops.weighted import INPUT, WEIGHT, Numbers
+from arenite.lower.weighted import number
+from arenite.lower.windowed import param_windows, window_params
+from arenite.ops.conv import conv_windows, patches
+from arenite.ops.weighted import INPUT, WEIGHT, Numbers, exact_product
 from arenite.ops.windows import Window
 
 
@@ -71,3 +75,23 @@ OF: Mapping[str, Callable[[OpCall], GroupedConvolution]] = MappingProxyType(
     {"conv2d": _of_conv2d, "depthwise_conv2d": _of_depthwise, "fully_connected": _of_dense}
 )
 """By op: a node with constant weights as a convolution in groups."""
+
+
+def grouped_sums(params: Mapping[str, ParamValue], data: Numbers, weight: Numbers) -> Int64Array:
+    """Sums (pixels, outputs) of centred data, flat, and weights (outputs, height, width, inputs of a group)."""
+    windows = param_windows(params)
+    channels, outputs, groups = (number(params, n) for n in ("input_channels", "output_channels", "groups"))
+    shape = (number(params, "batches"), windows[0].size, windows[1].size, channels)
+    seen = patches(data.reshape(shape), windows)
+    taken, share = channels // groups, outputs // groups
+    found = []
+    for group in range(groups):
+        rows = seen[..., group * taken : (group + 1) * taken].reshape(-1, weight[0].size)
+        found.append(exact_product(rows, weight[group * share : (group + 1) * share].reshape(share, -1)))
+    return np.concatenate(found, axis=-1)
+
+
+def grouped_weights(params: Mapping[str, ParamValue], packed: Numbers) -> Numbers:
+    """Weights as they lie in memory, as those that `grouped_sums` takes."""
+    windows = param_windows(params)
+    return packed.reshape(number(params, "output_channels"), windows[0].filter, windows[1].filter, -1)

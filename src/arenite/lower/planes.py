@@ -9,7 +9,7 @@ from arenite.ir.opdef import Constraint, OpCall
 from arenite.kernels.families.weighted_wide import DEPTHWISE_PLANES_S16, DEPTHWISE_PLANES_U8
 from arenite.kernels.manifest import KernelInfo
 from arenite.lower.depthwise import common_params, macs_of, plane_of
-from arenite.lower.grouped import OF
+from arenite.lower.grouped import OF, grouped_sums
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind, ParamValue
 from arenite.lower.weighted import CONSTANT_WEIGHTS, Arguments, given, number
@@ -17,7 +17,6 @@ from arenite.lower.weighted_wide import (
     biases_of,
     centred_weight,
     flat,
-    grouped_sums,
     is_narrow,
     rescaled_s16,
     stored_u8,

@@ -12,13 +12,11 @@ from arenite._base.dtypes import DType
 from arenite._base.fixedpoint import Int64Array, stored_sums
 from arenite.ir.opdef import Constraint, OpCall
 from arenite.kernels.families.weighted_wide import CONV2D_S16, CONV2D_U8
-from arenite.lower.grouped import OF, GroupedConvolution
+from arenite.lower.grouped import OF, GroupedConvolution, grouped_sums, grouped_weights
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind, ParamValue
 from arenite.lower.weighted import CONSTANT_WEIGHTS, Arguments, given, number, output_range, stored_limits
-from arenite.lower.windowed import param_windows
-from arenite.ops.conv import patches
-from arenite.ops.weighted import BIAS, INPUT, WEIGHT, Numbers, exact_product, quantization_of, quantized_multipliers
+from arenite.ops.weighted import BIAS, INPUT, WEIGHT, Numbers, quantization_of, quantized_multipliers
 
 _REDUCED_LIMIT = 0x7FFF0000
 _CODE_NBYTES = 500
@@ -32,25 +30,6 @@ def takes(dtype: DType) -> Constraint:
         return call.operand(INPUT).dtype is dtype or f"found {call.operand(INPUT).dtype}"
 
     return Constraint(f"the input is {dtype}", holds)
-
-
-def grouped_sums(params: Mapping[str, ParamValue], data: Numbers, weight: Numbers) -> Int64Array:
-    """Sums (pixels, outputs) of centred data, flat, and weights (outputs, height, width, inputs of a group)."""
-    windows = param_windows(params)
-    channels, outputs, groups = (number(params, n) for n in ("input_channels", "output_channels", "groups"))
-    shape = (number(params, "batches"), windows[0].size, windows[1].size, channels)
-    seen = patches(data.reshape(shape), windows)
-    taken, share = channels // groups, outputs // groups
-    found = []
-    for group in range(groups):
-        rows = seen[..., group * taken : (group + 1) * taken].reshape(-1, weight[0].size)
-        found.append(exact_product(rows, weight[group * share : (group + 1) * share].reshape(share, -1)))
-    return np.concatenate(found, axis=-1)
-
-
-def _weights_of(params: Mapping[str, ParamValue], packed: Numbers) -> Numbers:
-    windows = param_windows(params)
-    return packed.reshape(number(params, "output_channels"), windows[0].filter, windows[1].filter, -1)
 
 
 def _rounds_once(call: OpCall) -> bool:
@@ -154,7 +133,7 @@ def flat(array: Numbers) -> Numbers:
 
 def _reference_s16(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
     """arenite_conv2d_s16 in numpy."""
-    sums = grouped_sums(params, given(found, "input"), _weights_of(params, given(found, "weights")))
+    sums = grouped_sums(params, given(found, "input"), grouped_weights(params, given(found, "weights")))
     rescaled_s16(params, found, sums + given(found, "biases"), number(params, "output_channels"))
 
 
@@ -203,7 +182,7 @@ def _prepare_u8(call: OpCall, convolution: GroupedConvolution) -> tuple[Prepared
 def _reference_u8(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:
     """arenite_conv2d_u8 in numpy."""
     data = given(found, "input").astype(np.int16) - np.int16(number(params, "input_zero_point"))
-    sums = grouped_sums(params, data, _weights_of(params, given(found, "weights")))
+    sums = grouped_sums(params, data, grouped_weights(params, given(found, "weights")))
     scaling = number(params, "multiplier"), number(params, "shift")
     stored_u8(params, found, sums + given(found, "biases"), scaling)
 

@@ -26,6 +26,21 @@ CONV2D_LEAN_S8 = KernelInfo(
     headers=(*TILE_HEADERS, CONV2D_S8.header),
 )
 
+CONV2D_GROUPED_S8 = KernelInfo(
+    symbol="arenite_conv2d_grouped_s8",
+    summary="Convolution, int8, any filter, in groups, without scratch: one result at a time.",
+    fields=(
+        *fields("batches", "input_height", "input_width", "input_channels"),
+        *fields("output_height", "output_width", "output_channels", "groups"),
+        *WINDOW,
+        *fields("input_zero_point"),
+        *OUTPUT_RANGE,
+        *fields("narrow"),
+    ),
+    arguments=ARGUMENTS,
+    headers=("arenite_grouped.h", *HEADERS),
+)
+
 POINTWISE_S8 = KernelInfo(
     symbol="arenite_pointwise_s8",
     summary="Convolution with a filter of one tap and stride 1, int8: a matrix product.",
@@ -67,6 +82,7 @@ DEPTHWISE_PLANES_S8 = KernelInfo(
 KERNELS: tuple[KernelInfo, ...] = (
     CONV2D_S8,
     CONV2D_LEAN_S8,
+    CONV2D_GROUPED_S8,
     POINTWISE_S8,
     DEPTHWISE_CONV2D_S8,
     DEPTHWISE_PLANES_S8,
