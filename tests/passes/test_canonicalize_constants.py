@@ -122,6 +122,13 @@ def test_a_splat_that_gives_the_result_its_shape_stays() -> None:
     assert next(iter(graph.nodes)).operand(1).type.dims == (2, 3)
 
 
+@pytest.mark.parametrize(("op", "first"), [("add_n", False), ("add_n", True), ("prelu", True)])
+def test_a_splat_that_the_op_does_not_broadcast_stays(op: str, first: bool) -> None:
+    graph = pair(op, np.full((2, 3), 7, np.int8), first=first)
+    assert "missed wants-shape" in verdicts(Canonicalize(), graph, REGISTRY)["it"]
+    assert next(iter(graph.nodes)).operand(0 if first else 1).type.dims == (2, 3)
+
+
 def test_a_splat_per_channel_stays() -> None:
     b = GraphBuilder()
     x = b.input("x", q8(2, 3))

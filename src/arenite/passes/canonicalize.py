@@ -9,9 +9,10 @@ import numpy as np
 from arenite._base.remarks import Reason
 from arenite.ir.attrs import Activation, Attrs
 from arenite.ir.graph import Node, Value
-from arenite.ir.opdef import NotApplicable, Trait
+from arenite.ir.opdef import NotApplicable, OpCall, OpError, Trait
 from arenite.ir.pattern import Mismatch
 from arenite.ir.printer import attr_text
+from arenite.ir.types import TensorType
 from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
 from arenite.passes.base import Pass, Work
 from arenite.passes.clamps import CLAMPS, both
@@ -32,6 +33,7 @@ SEVERAL = Reason("several-values", "{subject} joins {count} values")
 ONE_ELEMENT = Reason("one-element", "%{value} is {count} times the same, so {subject} reads one element and repeats it")
 PER_CHANNEL = Reason("per-channel", "%{value} is the same throughout, but quantized per channel")
 GIVES_SHAPE = Reason("gives-shape", "%{value} is the same throughout, but gives the result of {subject} its shape")
+WANTS_SHAPE = Reason("wants-shape", "%{value} is the same throughout, but {subject} repeats no operand")
 ACTIVATES = Reason("has-activation", "{subject} also applies {activation}")
 
 
@@ -157,9 +159,22 @@ def _splat(node: Node, work: Work) -> Done | Mismatch:
         return Mismatch(GIVES_SHAPE, {"value": value.name})
     assert value.constant is not None
     type_ = replace(value.type, shape=(1,) * value.type.rank)
+    if not _takes(node, index, type_, work):
+        return Mismatch(WANTS_SHAPE, {"value": value.name})
     element = value.constant.reshape(-1)[:1].reshape(type_.dims)
     work.rewriter.set_operand(node, index, work.rewriter.constant(value.name, element.copy(), type_))
     return Done(ONE_ELEMENT, {"value": value.name, "count": value.type.nelem})
+
+
+def _takes(node: Node, index: int, type_: TensorType, work: Work) -> bool:
+    """Whether the node's op broadcasts an operand of this type."""
+    call = OpCall.of(node)
+    operands = tuple(type_ if i == index else operand for i, operand in enumerate(call.operands))
+    try:
+        work.registry[node.op].infer(replace(call, operands=operands, constants=()))
+    except OpError:
+        return False
+    return True
 
 
 def _is_splat(value: Value) -> bool:
@@ -254,6 +269,7 @@ class Canonicalize(Pass):
         ONE_ELEMENT,
         PER_CHANNEL,
         GIVES_SHAPE,
+        WANTS_SHAPE,
         ACTIVATES,
     )
 
