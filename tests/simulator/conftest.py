@@ -14,7 +14,10 @@ COMMON = (
     *("counted_loop", "three_args", "initialised", "uses_stack", "recurse", "store_to", "load_from", "load_word"),
     *("jump_to", "forever", "planted_smlad", "planted_udiv", "invoke", "layer_copy", "layer_add", "arena", "other"),
 )
-V7 = ("predicated", "early_return", "two_loads", "chained_loads", "saved_registers", "load_pair", "long_straight_line")
+V7 = (
+    *("predicated", "early_return", "two_loads", "chained_loads", "saved_registers", "load_pair"),
+    *("conditional_stores", "long_straight_line"),
+)
 
 Builder = Callable[[str, str], Path]
 

@@ -47,7 +47,25 @@ uint32_t two_loads(const uint32_t *a);
 uint32_t chained_loads(const uint32_t *a);
 uint32_t saved_registers(uint32_t a);
 uint32_t load_pair(uint32_t address);
+uint32_t conditional_stores(int32_t a, uint32_t address);
 void long_straight_line(void);
+
+/* 4, from code behind stores of which either is left out. */
+ASSEMBLY uint32_t conditional_stores(int32_t a __attribute__((unused)),
+                                     uint32_t address __attribute__((unused))) {
+    __asm__(THUMB "cmp r0, #0\n\t"
+                  "ite le\n\t"
+                  "strle r0, [r1]\n\t"
+                  "strgt r0, [r1, #4]\n\t"
+                  "b 1f\n"
+                  "1:\n\t"
+                  "movs r2, #1\n\t"
+                  "adds r2, #1\n\t"
+                  "adds r2, #1\n\t"
+                  "adds r2, #1\n\t"
+                  "mov r0, r2\n\t"
+                  "bx lr");
+}
 
 /* 6000 bytes: longer than what the emulator takes as one block, and wide instructions cross its pages. */
 ASSEMBLY void long_straight_line(void) {

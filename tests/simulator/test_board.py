@@ -254,6 +254,24 @@ def test_unaligned_accesses(firmware: Builder, hook_library: Path, m0plus: Any, 
     assert (caught.value.access, caught.value.address) == ("alignment", there + 2)
 
 
+@pytest.mark.parametrize("argument", [0, 1])
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("watched", [False, True])
+def test_what_is_watched_runs_as_it_does_otherwise(
+    firmware: Builder, hook_library: Path, argument: int, strict: bool, watched: bool
+) -> None:
+    board = make_board(firmware("cortex-m4", "zig"), "cortex-m4", hook_library, strict_alignment=strict)
+    there = board.symbol("other")
+    board.write(there, b"\xff" * 8)
+    stores = [(there, there + 8)] if watched else None
+    result = board.call("conditional_stores", argument, there, stores=stores)
+    # cmp, ite, two stores, b; movs, three adds, mov, bx
+    assert (result.value, result.instructions) == (4, 11)
+    words = [0xFFFFFFFF, 0xFFFFFFFF]
+    words[argument] = argument
+    assert board.read(there, 8) == struct.pack("<2I", *words)
+
+
 def test_memory_access_from_outside(m4: Any) -> None:
     there = m4.symbol("arena")
     m4.write(there, b"grains of sand")

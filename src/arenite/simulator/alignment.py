@@ -7,6 +7,8 @@ import capstone
 import unicorn
 from unicorn import arm_const as reg
 
+from arenite.simulator.predicates import settle_predicates
+
 # ARMv7-M Architecture Reference Manual, A3.2.1: these fault whatever CCR.UNALIGN_TRP says.
 _ALWAYS_ALIGNED = ("ldrd", "strd", "ldm", "stm", "push", "pop", "ldrex", "strex", "vldr", "vstr", "vldm", "vstm")
 
@@ -20,6 +22,7 @@ class AlignmentCheck:
         emulator.hook_add(unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE, self._access)
 
     def _access(self, emulator: Any, _access: int, address: int, nbytes: int, _value: int, _user: object) -> None:
+        settle_predicates(emulator)
         if address & 3 == 0 or nbytes < 4:
             return
         pc = emulator.reg_read(reg.UC_ARM_REG_PC)

@@ -6,6 +6,8 @@ from typing import Any
 import unicorn
 from unicorn import arm_const as reg
 
+from arenite.simulator.predicates import settle_predicates
+
 Range = tuple[int, int]
 """First address and end."""
 
@@ -31,6 +33,7 @@ class StoreCheck:
         self._emulator.ctl_flush_tb()
 
     def _store(self, emulator: Any, _access: int, address: int, nbytes: int, _value: int, _user: object) -> None:
+        settle_predicates(emulator)
         if not any(begin <= address and address + nbytes <= end for begin, end in self._allowed):
             self._report(emulator.reg_read(reg.UC_ARM_REG_PC), address, nbytes)
 
