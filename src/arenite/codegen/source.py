@@ -61,7 +61,7 @@ def _arena(program: Program, names: Names) -> Iterator[str]:
 def _layer(program: Program, names: Names, info: KernelInfo, index: int, call: KernelCall) -> Iterator[str]:
     yield ""
     yield from block_comment(_layer_comment(program, index, call))
-    yield f"static ARENITE_NOINLINE void {names.layer(index)}(void) {{"
+    yield f"ARENITE_LAYER void {names.layer(index)}(void) {{"
     yield f"    static const {info.symbol}_params params = {{"
     yield from (f"        .{field.name} = {_param(field, call.params[field.name])}," for field in info.fields)
     # C has no empty initialiser, and no empty struct either.

@@ -30,12 +30,25 @@
 #define ARENITE_AS_WRITTEN
 #endif
 
+/* The function of a layer is neither inlined nor merged with another's, which gcc does where both do the
+ * same: what each costs is counted by its address. */
+#if defined(__clang__)
+#define ARENITE_LAYER static __attribute__((noinline))
+#elif defined(__GNUC__) && __GNUC__ >= 6
+#define ARENITE_LAYER static __attribute__((noinline, no_icf))
+#elif defined(__GNUC__)
+#define ARENITE_LAYER static __attribute__((noinline))
+#elif defined(_MSC_VER)
+#define ARENITE_LAYER static __declspec(noinline)
+#else
+#define ARENITE_LAYER static
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 /* A body that each caller gets its own copy of, so that constant parameters fold. */
 #define ARENITE_INLINE static inline __attribute__((always_inline, unused))
 /* A body that all callers share. */
 #define ARENITE_SHARED static __attribute__((noinline, unused))
-#define ARENITE_NOINLINE __attribute__((noinline))
 #define ARENITE_RESTRICT __restrict__
 #define ARENITE_ALIGNED(nbytes) __attribute__((aligned(nbytes)))
 #define ARENITE_UNLIKELY(condition) __builtin_expect((condition) != 0, 0)
@@ -50,7 +63,6 @@
 #elif defined(_MSC_VER)
 #define ARENITE_INLINE static __forceinline
 #define ARENITE_SHARED static __declspec(noinline)
-#define ARENITE_NOINLINE __declspec(noinline)
 #define ARENITE_RESTRICT __restrict
 #define ARENITE_ALIGNED(nbytes) __declspec(align(nbytes))
 #define ARENITE_UNLIKELY(condition) ((condition) != 0)
@@ -60,7 +72,6 @@
 #else
 #define ARENITE_INLINE static inline
 #define ARENITE_SHARED static
-#define ARENITE_NOINLINE
 #define ARENITE_RESTRICT
 #define ARENITE_ALIGNED(nbytes)
 #define ARENITE_UNLIKELY(condition) ((condition) != 0)
