@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from arenite._base.errors import DataError
-from arenite._base.files import written_whole
+from arenite._base.errors import DataError, UsageError
+from arenite._base.files import read_file, written_whole
 from arenite.driver.load import load_model
-from arenite.driver.output import read_array, read_file, write_bundle
+from arenite.driver.output import read_array, write_bundle
+from arenite.memory.csvfile import read_csv
+from arenite.targets import load_board
 
 
 def bundle(*names: str, text: str = "x") -> dict[str, bytes]:
@@ -182,11 +184,11 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("read", [read_file, read_array])
+@pytest.mark.parametrize("read", [read_file, read_array, read_csv, load_board])
 def test_pipes_and_devices_are_not_read(tmp_path: Path, read: Callable[[Path], object]) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", Path(os.devnull)):
-        with pytest.raises(DataError, match="not a file"):
+        with pytest.raises((DataError, UsageError), match="not a file"):
             read(path)
 
 

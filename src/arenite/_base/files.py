@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and never in place of what was read or is read-only."""
+"""Files that are read, and files that appear whole or not at all, never in place of what was read or is read-only."""
 
 import os
 import tempfile
@@ -36,6 +36,34 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise DataError(f"cannot write {path}: {reason(error)}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_file(path: Path, *, limit_nbytes: int = 2**31) -> bytes:
+    """The bytes of a file.
+
+    Raises:
+        DataError: it cannot be read, or is larger than the limit.
+    """
+    try:
+        check_is_file(path)
+        size = path.stat().st_size
+        if size > limit_nbytes:
+            raise DataError(f"{path}: {size} bytes, more than the limit of {limit_nbytes}")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {reason(error)}") from None
+
+
+def check_is_file(path: Path) -> None:
+    """Refuse what is there and is no file: reading from a pipe or a device may never end.
+
+    Raises:
+        DataError: it is a folder, a pipe or a device.
+    """
+    if path.exists() and not path.is_file():
+        raise DataError(f"cannot read {path}: it is a folder or a device, not a file")
 
 
 def check_outputs(outputs: Iterable[Path], inputs: Iterable[Path] = ()) -> None:

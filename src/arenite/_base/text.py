@@ -1,4 +1,4 @@
-"""Names made short enough to read."""
+"""Names made short enough to read, and texts that can be printed."""
 
 from collections.abc import Mapping
 
@@ -23,3 +23,10 @@ def shortened(text: str, short: Mapping[str, str]) -> str:
         if short[name] != name:
             text = text.replace(name, short[name])
     return text
+
+
+def printable(text: str) -> str:
+    """A text in which what is not for people to read is escaped: names may hold what commands a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)

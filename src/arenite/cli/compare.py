@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from arenite.cli.options import JsonOption, print_json
+from arenite.cli.options import JsonOption, print_json, say
 
 
 def compare(
@@ -30,7 +30,7 @@ def compare(
     if as_json:
         print_json(found.to_json())
     else:
-        typer.echo(found.to_text())
+        say(found.to_text())
     if problem:
-        typer.echo(f"error: {problem}", err=True)
+        say(f"error: {problem}", err=True)
         raise typer.Exit(1)

@@ -13,6 +13,7 @@ from arenite.cli.options import (
     choose,
     nbytes_option,
     print_json,
+    say,
 )
 
 Objective = Literal["speed", "flash", "ram"]
@@ -91,8 +92,8 @@ def compile_model(
     with progress() as step:
         result, folder = compile_file(model, output, options, step)
     if result.note:
-        typer.echo(result.note, err=True)
+        say(result.note, err=True)
     if as_json:
         print_json(result.report.to_json())
         return
-    typer.echo(result.summary(folder))
+    say(result.summary(folder))

@@ -23,6 +23,7 @@ from arenite.cli.options import (
     parse_shape,
     pin_files,
     print_json,
+    say,
 )
 
 PadName = Literal["taps", "operators"]
@@ -97,13 +98,13 @@ def convert(
     with progress() as step:
         result = convert_file(model, output, options, explain=explain, also_read=pin_files(pin), step=step)
     for note in result.notes:
-        typer.echo(note, err=True)
+        say(note, err=True)
     if as_json:
         print_json(result.to_json())
         return
     from arenite.cli.tables import print_table  # noqa: PLC0415
 
     for line in result.facts():
-        typer.echo(line)
+        say(line)
     print_table(result.table())
-    typer.echo(f"{output}: {result.checked}")
+    say(f"{output}: {result.checked}")

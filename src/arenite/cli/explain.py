@@ -14,6 +14,7 @@ from arenite.cli.options import (
     parse_pin,
     parse_shape,
     print_json,
+    say,
 )
 
 
@@ -38,7 +39,7 @@ def explain(
         if as_json:
             print_json(said.to_json())
         else:
-            typer.echo(said.to_text(whole=everything))
+            say(said.to_text(whole=everything))
         return
     if input_shape or pin:
         raise UsageError("--input-shape and --pin are for .onnx models; this one is a .tflite")
@@ -48,4 +49,4 @@ def explain(
     if as_json:
         print_json(found.to_json())
     else:
-        typer.echo(found.to_text(whole=everything))
+        say(found.to_text(whole=everything))

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from arenite.cli.options import JsonOption, ModelArgument, print_json
+from arenite.cli.options import JsonOption, ModelArgument, print_json, say
 
 
 def inspect(
@@ -19,4 +19,4 @@ def inspect(
     if as_json:
         print_json(found.to_json())
     else:
-        typer.echo(found.to_text(with_ir=text))
+        say(found.to_text(with_ir=text))

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from arenite._base.errors import AreniteError, UsageError
+from arenite._base.text import printable
 from arenite.cli import compare, explain, inspect, listings, plan, run
 from arenite.cli import compile as compile_command
 from arenite.cli import convert as convert_command
@@ -85,6 +86,10 @@ def _drop_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _tell(text: str) -> None:
+    print(printable(text), file=sys.stderr)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status: 0, 1 (model, data, limit), 2 (usage) or 3 (our own fault)."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -99,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 sys.stdout.flush()
     except AreniteError as error:
         for problem in error.problems:
-            print(f"error: {problem}", file=sys.stderr)
+            _tell(f"error: {problem}")
         sys.exit(error.exit_status)
     except BrokenPipeError:
         _drop_stdout()
@@ -107,20 +112,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:
         _drop_stdout()
         where = f": {error.filename}" if error.filename is not None else ""
-        print(f"error: {error.strerror or error}{where}", file=sys.stderr)
+        _tell(f"error: {error.strerror or error}{where}")
         sys.exit(1)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        _tell("interrupted")
         sys.exit(130)
     except MemoryError:
-        print("error: out of memory; the model or its inputs are too large for this computer", file=sys.stderr)
+        _tell("error: out of memory; the model or its inputs are too large for this computer")
         sys.exit(1)
     except Exception as error:
         if os.environ.get("ARENITE_TRACEBACK"):
             raise
-        print(
+        _tell(
             f"error: internal error, a defect of arenite: {type(error).__name__}: {error}\n"
-            "Please report it with the model; ARENITE_TRACEBACK=1 shows where it happened.",
-            file=sys.stderr,
+            "Please report it with the model; ARENITE_TRACEBACK=1 shows where it happened."
         )
         sys.exit(INTERNAL_ERROR)

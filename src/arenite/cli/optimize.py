@@ -21,6 +21,7 @@ from arenite.cli.options import (
     parse_shape,
     pin_files,
     print_json,
+    say,
 )
 
 OptimizeModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A .onnx or .tflite model.")]
@@ -99,14 +100,14 @@ def optimize(
             model, output, options, explain=explain, diff=diff, also_read=pin_files(pin), step=step
         )
     for note in notes:
-        typer.echo(note, err=True)
+        say(note, err=True)
     if as_json:
         print_json(result.to_json())
         return
     from arenite.cli.tables import print_table  # noqa: PLC0415
 
     print_table(result.table())
-    typer.echo(f"{output}: {result.checked}")
+    say(f"{output}: {result.checked}")
 
 
 KINDS = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from arenite._base.errors import UsageError
+from arenite._base.text import printable
 
 if TYPE_CHECKING:
     from arenite.driver.output import Array
@@ -77,6 +78,11 @@ def choose(option: str, value: str, choices: tuple[Choice, ...]) -> Choice:
         if choice == value:
             return choice
     raise UsageError(f"{option} takes {', '.join(choices)}, not '{value}'")
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text for people, whatever names are in it."""
+    typer.echo(printable(text), err=err)
 
 
 def print_json(content: object) -> None:

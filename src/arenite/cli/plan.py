@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from arenite._base.errors import UsageError
-from arenite.cli.options import JsonOption, nbytes_option, parse_nbytes, print_json
+from arenite.cli.options import JsonOption, nbytes_option, parse_nbytes, print_json, say
 
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,18}")
 
@@ -37,7 +37,7 @@ def plan(
     if as_json:
         print_json(planned.to_json())
     else:
-        typer.echo(planned.summary())
+        say(planned.summary())
 
 
 def _region(text: str) -> tuple[int, int]:

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from arenite._base.text import printable
+
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
@@ -12,6 +14,8 @@ def progress() -> Iterator[Callable[[str], None]]:
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415 - slow to import, only for terminals
+    from rich.text import Text  # noqa: PLC0415
 
     with Console(stderr=True).status("starting") as status:
-        yield status.update
+        # Not as a string, in which brackets are markup.
+        yield lambda text: status.update(Text(printable(text)))

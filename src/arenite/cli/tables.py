@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-import typer
+from arenite.cli.options import say
 
 
 def print_table(rows: Sequence[Mapping[str, str]]) -> None:
@@ -15,6 +15,6 @@ def print_table(rows: Sequence[Mapping[str, str]]) -> None:
     def line(cells: Mapping[str, str]) -> str:
         return "  ".join([cells[c].ljust(widths[c]) for c in columns[:-1]] + [cells[columns[-1]]]).rstrip()
 
-    typer.echo(line({column: column for column in columns}))
+    say(line({column: column for column in columns}))
     for row in rows:
-        typer.echo(line(row))
+        say(line(row))

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from arenite._base.dtypes import DType
 from arenite._base.errors import DataError
-from arenite._base.files import written_whole
-from arenite.driver.output import check_is_file
+from arenite._base.files import check_is_file, written_whole
 from arenite.ir.graph import Value
 from arenite.ir.types import Dim, Quantization
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from arenite._base.errors import DataError
-from arenite.driver.output import read_file
+from arenite._base.files import read_file
 
 _LIMIT_NBYTES = 2**30
 _MARK = b"$ARN "

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arenite._base.errors import DataError, UsageError
+from arenite._base.files import read_file
 from arenite._base.text import short_name
-from arenite.driver.output import read_file
 
 REPORT = "report.json"
 _LIMIT_NBYTES = 2**28

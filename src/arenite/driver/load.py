@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from arenite._base.errors import DataError, ModelError
-from arenite.driver.output import check_is_file, read_file
+from arenite._base.files import check_is_file, read_file
 from arenite.ir.graph import Array
 from arenite.ir.model import Model
 from arenite.ir.opdef import Registry

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arenite._base.errors import ModelError, UsageError
-from arenite._base.files import check_outputs, written_whole
+from arenite._base.files import check_outputs, read_file, written_whole
 from arenite.driver.load import data_files, load_model
 from arenite.driver.optimize_result import OptimizeOptions, OptimizeResult
-from arenite.driver.output import read_file
 from arenite.ir.model import Model
 
 if TYPE_CHECKING:

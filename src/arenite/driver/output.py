@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite._base.errors import DataError
-from arenite._base.files import check_folder, is_read_only, reason, same_file, umask
+from arenite._base.files import check_folder, check_is_file, is_read_only, reason, same_file, umask
 
 Array = npt.NDArray[np.generic]
 
@@ -128,34 +128,6 @@ def _in_the_way(folder: Path, name: str) -> str:
         if os.path.lexists(folder / parent) and ((folder / parent).is_symlink() or not (folder / parent).is_dir()):
             return parent
     return name if os.path.lexists(folder / name) else ""
-
-
-def read_file(path: Path, *, limit_nbytes: int = 2**31) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        DataError: it cannot be read, or is larger than the limit.
-    """
-    try:
-        check_is_file(path)
-        size = path.stat().st_size
-        if size > limit_nbytes:
-            raise DataError(f"{path}: {size} bytes, more than the limit of {limit_nbytes}")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise DataError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from None
-
-
-def check_is_file(path: Path) -> None:
-    """Refuse what is there and is no file: reading from a pipe or a device may never end.
-
-    Raises:
-        DataError: it is a folder, a pipe or a device.
-    """
-    if path.exists() and not path.is_file():
-        raise DataError(f"cannot read {path}: it is a folder or a device, not a file")
 
 
 def read_array(path: Path) -> Array:

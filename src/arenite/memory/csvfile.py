@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arenite._base.errors import DataError, ModelError
+from arenite._base.files import read_file
 from arenite.memory.problem import MAX_BUFFERS, Buffer, Lifetime, Problem, Solution
 
 MAX_FILE_NBYTES = 1 << 24
@@ -27,13 +28,7 @@ def read_csv(path: Path, capacity: int | None = None) -> Problem:
     Raises:
         DataError: the file cannot be read, or what `parse_csv` refuses.
     """
-    try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_FILE_NBYTES + 1)
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from error
-    if len(data) > MAX_FILE_NBYTES:
-        raise DataError(f"{path}: larger than {MAX_FILE_NBYTES} bytes, which is the most a memory problem may take")
+    data = read_file(path, limit_nbytes=MAX_FILE_NBYTES)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -7,10 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from arenite._base.errors import UsageError
+from arenite._base.errors import DataError, UsageError
+from arenite._base.files import read_file
 from arenite.targets.target import Region, Target
 
-_FILE_LIMIT_NBYTES = 1 << 16
+# Python's reader takes time that grows with the square of a dotted key's length.
+_FILE_LIMIT_NBYTES = 1 << 13
+_TEXT_LIMIT = 100
 _SIZE_UNITS = {"": 1, "b": 1, "k": 1024, "kb": 1024, "kib": 1024, "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20}
 _DEFAULT_ORIGIN = {"flash": 0x0000_0000, "ram": 0x2000_0000}
 _KEYS = ("name", "core", "summary", "flash", "ram")
@@ -31,7 +34,7 @@ def load_board(path: Path, get_core: Callable[[str], Target]) -> Target:
     at 0x20000000 for RAM.
 
     Args:
-        path: the TOML file, at most 64 KiB.
+        path: the TOML file, at most 8 KiB.
         get_core: finds a core by its name, and raises UsageError for one that does not exist.
 
     Raises:
@@ -42,10 +45,12 @@ def load_board(path: Path, get_core: Callable[[str], Target]) -> Target:
     text: dict[str, str] = {}
     for key, default in (("name", path.stem), ("core", None), ("summary", "")):
         value = table.get(key, default)
-        if isinstance(value, str) and (value or key == "summary"):
-            text[key] = value
-        else:
+        if not isinstance(value, str) or not (value or key == "summary"):
             problems.append(f"{path}: {key!r} must be text" + ("" if key in table else "; it is missing"))
+        elif key in table and not (value.isprintable() and len(value) <= _TEXT_LIMIT):
+            problems.append(f"{path}: {key!r} must be one line of at most {_TEXT_LIMIT} printable characters")
+        else:
+            text[key] = value
     regions: list[Region] = []
     for kind in ("flash", "ram"):
         if kind not in table:
@@ -73,15 +78,13 @@ def load_board(path: Path, get_core: Callable[[str], Target]) -> Target:
 
 def _read(path: Path) -> dict[str, object]:
     try:
-        with path.open("rb") as file:
-            data = file.read(_FILE_LIMIT_NBYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot read the board file: {error.strerror}") from error
-    if len(data) > _FILE_LIMIT_NBYTES:
-        raise UsageError(f"{path}: a board file has at most {_FILE_LIMIT_NBYTES} bytes")
+        data = read_file(path, limit_nbytes=_FILE_LIMIT_NBYTES)
+    except DataError as error:
+        raise UsageError(error.problems) from None
     try:
         return tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    # What is no UTF-8, no TOML, or a number of thousands of digits is a ValueError.
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not a TOML file: {error}") from error
 
 
