@@ -14,6 +14,7 @@ from arenite.driver.inspect import inspect_model
 from arenite.formats.onnx import export_model, import_model, model_registry
 from arenite.interp.onnx import OnnxInterpreter
 from arenite.ops.onnx.required import absent_attributes
+from cli.in_process import call
 
 
 def model(*nodes: onnx.NodeProto, opset: int = 17, functions: Sequence[onnx.FunctionProto] = ()) -> arenite.Model:
@@ -136,3 +137,23 @@ def test_old_opsets_are_left_alone() -> None:
     """Nothing of theirs is rewritten, and a file without versions has them all."""
     old = model(node("Relu", ["x", "x"], ["v"], "first"), node("Relu", ["v"], ["y"], "last"), opset=6)
     assert len(arenite.optimize(old, check=0).model.graph) == 2
+
+
+@pytest.mark.parametrize("op", ["Pow", "Add", "Where", "Gather", "Concat", "Reshape", "Slice", "Expand", "Mod", "Tile"])
+@pytest.mark.parametrize("count", [0, 1])
+def test_looking_at_one_is_no_defect(op: str, count: int, tmp_path: Path) -> None:
+    """Its elements would be known, were it whole."""
+    shape = node("Shape", ["x"], ["s"], "shape")
+    broken = node(op, ["s"][:count], ["v"], "broken")
+    path = tmp_path / "m.onnx"
+    graph = helper.make_graph(
+        [shape, broken, node("Cast", ["v"], ["y"], "last")],
+        "g",
+        [helper.make_tensor_value_info("x", 1, [2, 3])],
+        [helper.make_tensor_value_info("y", 1, None)],
+    )
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    for command in ("inspect", "explain"):
+        done = call(command, path)
+        assert done.returncode in (0, 1), done.stderr
+    assert "broken" in call("inspect", path).stdout

@@ -171,6 +171,28 @@ def test_a_loop_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         runner(imported(looping(None))).run({"x": np.zeros(2, np.float32)})
 
 
+def test_loops_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arenite.interp.onnx.MAX_TRIPS", 11)
+    ran = runner(imported(looping(5)))
+    for _ in range(3):
+        ran.run({"x": np.zeros(2, np.float32)})
+    model = looping(3)
+    inner = model.graph.node.pop()
+    nodes = [inner, node("Identity", ["again"], ["on"])]
+    body = helper.make_graph(nodes, "outer", infos(("j", INT64, []), ("again", BOOL, [])), infos(("on", BOOL, [])))
+    model.graph.node.append(node("Loop", ["m", ""], [], body=body))
+    del model.graph.output[:]
+    model.graph.output.extend(infos(("outer", FLOAT, [2])))
+    with pytest.raises(ModelError, match="more than 11 times"):
+        runner(imported(model)).run({"x": np.zeros(2, np.float32)})
+
+
+def test_what_loops_stack_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arenite.interp.onnx.MAX_STACKED_NBYTES", 1000)
+    with pytest.raises(ModelError, match=r"8 iterations give more than 1,000 bytes"):
+        runner(imported(looping(50))).run({"x": np.zeros(2, np.float32)})
+
+
 # Real models
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

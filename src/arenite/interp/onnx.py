@@ -22,7 +22,10 @@ Content = Any
 """What a value holds: an array, a list (sequence), or None (an optional without content)."""
 
 MAX_TRIPS = 10_000_000
-"""How often a loop may run: whatever runs longer never ends."""
+"""How often all loops of one invocation may run together: whatever runs longer never ends."""
+
+MAX_STACKED_NBYTES = 2**31
+"""How many bytes the results of one loop's iterations may take together."""
 
 
 class OnnxInterpreter:
@@ -50,6 +53,7 @@ class OnnxInterpreter:
         self._registry = registry
         self._defaults = dict(defaults or {})
         self._last: dict[Node, list[Value]] = _last_readers(graph)
+        self._trips = 0
 
     def reset(self) -> None:
         """ONNX graphs have no state between invocations."""
@@ -85,6 +89,7 @@ class OnnxInterpreter:
     def _invoke(self, inputs: Inputs, keep: Callable[[Value], bool]) -> Trace:
         live: dict[Value, Content] = {}
         kept: dict[str, Array] = {}
+        self._trips = 0
         for value, content in zip(self.graph.inputs, self._checked(inputs), strict=True):
             live[value] = content
             if keep(value):
@@ -165,10 +170,11 @@ class OnnxInterpreter:
         going = operands[1] is None or _truth(operands[1], "cond")
         carried = list(operands[2:])
         scanned: list[list[Content]] = [[] for _ in node.results[len(carried) :]]
-        trip = 0
+        trip = stacked_nbytes = 0
         while going and (trips is None or trip < trips):
-            if trip >= MAX_TRIPS:
-                raise OpError(f"its loop runs more than {MAX_TRIPS} times")
+            self._trips += 1
+            if self._trips > MAX_TRIPS:
+                raise OpError(f"its loop, or all loops together, run more than {MAX_TRIPS:,} times")
             results = self._run_graph(body, [np.array(trip, np.int64), np.array(True), *carried], live)
             if len(results) != 1 + len(carried) + len(scanned):
                 raise OpError(f"its body gives {len(results)} results, not {1 + len(carried) + len(scanned)}")
@@ -176,6 +182,10 @@ class OnnxInterpreter:
             carried = results[1 : 1 + len(carried)]
             for rows, result in zip(scanned, results[1 + len(carried) :], strict=True):
                 rows.append(result)
+                # What an array object takes counts, too.
+                stacked_nbytes += 128 + getattr(result, "nbytes", 0)
+            if stacked_nbytes > MAX_STACKED_NBYTES:
+                raise OpError(f"{trip + 1:,} iterations give more than {MAX_STACKED_NBYTES:,} bytes")
             trip += 1
         ends = body.outputs[1 + len(carried) :]
         return carried + [_stacked(rows, end) for rows, end in zip(scanned, ends, strict=False)]

@@ -58,7 +58,7 @@ def misused(graph: Graph, registry: Registry) -> list[str]:
         f"node '{node.name}' ({node.op}): {text}"
         for node in graph.all_nodes
         if node.op in registry
-        for text in _operand_problems(node, registry[node.op])
+        for text in operand_problems(node, registry[node.op])
     ]
 
 
@@ -224,7 +224,7 @@ def _quantization_problems(type_: TensorType, q: Quantization) -> Iterator[str]:
 
 
 def _op_problems(node: Node, definition: OpDef) -> Iterator[str]:
-    structural = list(chain(_operand_problems(node, definition), _attrs_problems(node, definition)))
+    structural = list(chain(operand_problems(node, definition), _attrs_problems(node, definition)))
     yield from structural
     if structural:
         return
@@ -248,7 +248,8 @@ def _op_problems(node: Node, definition: OpDef) -> Iterator[str]:
             yield f"its result %{value.name} is declared {_plain(value.type)}, but must be {_plain(expected)}"
 
 
-def _operand_problems(node: Node, definition: OpDef) -> Iterator[str]:
+def operand_problems(node: Node, definition: OpDef) -> Iterator[str]:
+    """What is wrong with how many operands and results a node has."""
     expected, found = definition.operands, node.operands
     variadic = bool(expected) and expected[-1].variadic
     needed = sum(1 for operand in expected if not operand.optional and not operand.variadic)

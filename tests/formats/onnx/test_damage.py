@@ -149,6 +149,29 @@ def test_functions_that_call_themselves() -> None:
     assert "cycle" in refusal(model)
 
 
+def test_functions_that_call_themselves_in_a_branch() -> None:
+    model = model_of([node("F", ["x"], ["y"], domain="d")], {"x": [2]}, ["y"])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]
+    branch = helper.make_graph(
+        [node("F", ["a"], ["r"], domain="d")], "b", [], [helper.make_tensor_value_info("r", TensorProto.FLOAT, [None])]
+    )
+    body = [node("If", ["a"], ["b"], then_branch=branch, else_branch=branch)]
+    model.functions.append(helper.make_function("d", "F", ["a"], ["b"], body, opsets))
+    assert "cycle" in refusal(model)
+
+
+@pytest.mark.parametrize("text", [b"gamma", b"input0", b"output0", b"slope", b"Celu"])
+def test_texts_of_functions_must_be_text(text: bytes) -> None:
+    model = model_of([node("F", ["x"], ["y"], domain="d", gamma=2.0)], {"x": [2, 2]}, ["y"])
+    body = [node("Celu", ["input0"], ["output0"], alpha=2.0)]
+    body[0].attribute[0].ref_attr_name = "slope"
+    opsets = [helper.make_opsetid("", 17)]
+    model.functions.append(helper.make_function("d", "F", ["input0"], ["output0"], body, opsets, ["slope", "gamma"]))
+    data = model.SerializeToString().replace(text, b"\xff" + text[1:])
+    with pytest.raises(ModelError, match="is not UTF-8 text"):
+        import_model(data, "m")
+
+
 def test_names() -> None:
     model = model_of([node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"])
     model.graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, [2]))

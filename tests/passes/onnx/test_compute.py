@@ -69,9 +69,9 @@ def test_results_that_are_no_tensors_are_not_stored() -> None:
 
 def test_what_repeats() -> None:
     row = np.arange(3.0)
-    assert not compute._repeats(row)
-    assert compute._repeats(np.broadcast_to(row, (2, 3)))
-    assert not compute._repeats(np.broadcast_to(row, (1, 3)))
+    assert not compute.repeats(row)
+    assert compute.repeats(np.broadcast_to(row, (2, 3)))
+    assert not compute.repeats(np.broadcast_to(row, (1, 3)))
     assert compute._is_same_along(np.ones((4, 1)), -1)
     assert compute._is_same_along(np.ones(4), -2)
     assert not compute._is_same_along(np.ones((4, 2)), -1)

@@ -160,6 +160,28 @@ def test_tile_that_nothing_repeats_stays() -> None:
     assert found.reasons("t") == ["too-large"]
 
 
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        ("ReduceSum (e)", "too-large"),
+        ("Gather (e, at)", "too-large"),
+        ("Slice (e, at, two)", "needless"),
+        ("Shape (e)", "needless"),
+    ],
+)
+def test_what_repeats_without_end_is_not_read_through(node: str, reason: str) -> None:
+    """185 bytes of a file are a tensor of 4 TB here."""
+    text = f"""g (float x) => (float[A] y)
+    <int64[1] at = {{0}}, int64[1] two = {{2}}, int64[1] wide = {{1099511627776}}> {{
+        e = Expand (one, wide)
+        r = {node}
+        f = Cast <to: int = 1> (r)
+        y = Add (f, x)
+    }}"""
+    found = optimized(model_of(text, constants={"one": np.ones(1, np.float32)}), passes=FOLD)
+    assert found.reasons("r") == [reason]
+
+
 def test_a_limit_of_bytes_is_kept() -> None:
     text = """g (float[64, 8] x) => (float[64, 8] y) <int64[2] times = {64, 1}> {
         t = Tile (row, times)
@@ -280,4 +302,14 @@ def test_what_runtimes_do_not_agree_on_is_left_to_them(node: str, scales: list[f
         f"g (float x) => (float[A, B, C, D] y) {{ r = {node}  y = Add (r, x) }}", opset=20, constants=constants
     )
     found = optimized(model, passes=FOLD)
+    assert found.reasons("r") == (["folded"] if folds else ["disputed"])
+
+
+@pytest.mark.parametrize(("dims", "folds"), [("float", False), ("float[1]", True)])
+def test_whether_a_number_without_dimensions_has_some_is_left_to_the_runtime(dims: str, folds: bool) -> None:
+    text = f"""g (int64 x) => (int64[A, B] y) <{dims} k = {{6}}> {{
+        r = NonZero (k)
+        y = Add (r, x)
+    }}"""
+    found = optimized(model_of(text), passes=FOLD)
     assert found.reasons("r") == (["folded"] if folds else ["disputed"])

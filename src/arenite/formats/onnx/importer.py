@@ -10,7 +10,7 @@ from onnx import FunctionProto, ModelProto, NodeProto
 from arenite._base.errors import DataError, ModelError
 from arenite.formats.onnx.details import OnnxDetails
 from arenite.formats.onnx.external import ExternalFiles
-from arenite.formats.onnx.order import checked
+from arenite.formats.onnx.order import all_nodes, check_texts, checked
 from arenite.formats.onnx.reader import GraphReader, Reading
 from arenite.ir.graph import Graph
 from arenite.ir.model import Model
@@ -126,9 +126,7 @@ def _check_functions(functions: list[FunctionProto]) -> None:
     for function in functions:
         for text in (function.domain, function.name):
             checked(text, "a function's name")
-        for node in function.node:
-            checked(node.domain, f"a domain in function '{function.name}'")
-            checked(node.op_type, f"an operator in function '{function.name}'")
+        check_texts(function, f"function '{function.name}'")
     known = {_key(function, function.name): function for function in functions}
     state: dict[tuple[str, str, str], bool] = {}
     for start in known:
@@ -137,7 +135,7 @@ def _check_functions(functions: list[FunctionProto]) -> None:
             key = stack[-1]
             if key not in state:
                 state[key] = False
-                called = {_key(node, node.op_type) for node in known[key].node} & known.keys()
+                called = {_key(node, node.op_type) for node in all_nodes(known[key].node)} & known.keys()
                 if open_ := [callee for callee in called if state.get(callee) is False]:
                     raise ModelError(f"function '{key[1]}' calls '{min(open_)[1]}', which calls it: a cycle")
                 stack.extend(sorted(callee for callee in called if callee not in state))

@@ -1,8 +1,10 @@
 """Puts nodes in order, producers before their readers; finds cycles and names that nobody defines."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
 from onnx import AttributeProto, GraphProto, NodeProto
 
 from arenite._base.errors import ModelError
@@ -10,7 +12,7 @@ from arenite._base.errors import ModelError
 _SHOWN = 8
 
 
-def checked(name: str, what: str) -> str:
+def checked(name: str | bytes, what: str) -> str:
     """A string of a message, which is bytes when they are not UTF-8.
 
     Raises:
@@ -19,6 +21,21 @@ def checked(name: str, what: str) -> str:
     if not isinstance(name, str):
         raise ModelError(f"{what} is not UTF-8 text: {bytes(name[:80])!r}")
     return name
+
+
+def check_texts(message: Message, what: str) -> None:
+    """Look at every string in a message, and in the messages in it.
+
+    Raises:
+        ModelError: one is not UTF-8.
+    """
+    for field, content in message.ListFields():
+        if field.type == FieldDescriptor.TYPE_STRING:
+            for text in [content] if isinstance(content, (str, bytes)) else content:
+                checked(text, f"{what}: a text")
+        elif field.type == FieldDescriptor.TYPE_MESSAGE:
+            for inner in [content] if isinstance(content, Message) else content:
+                check_texts(inner, what)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +80,14 @@ def graphs_of(proto: NodeProto) -> Iterator[GraphProto]:
             yield attribute.g
         elif attribute.type in (AttributeProto.GRAPHS, AttributeProto.UNDEFINED):
             yield from attribute.graphs
+
+
+def all_nodes(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """Nodes and those in their graphs."""
+    for node in nodes:
+        yield node
+        for graph in graphs_of(node):
+            yield from all_nodes(graph.node)
 
 
 def free_names(proto: GraphProto) -> set[str]:

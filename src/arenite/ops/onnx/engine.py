@@ -24,6 +24,7 @@ from arenite.ops.onnx.names import ABSENT_PREFIX, is_absent, split_op
 from arenite.ops.onnx.protos import write_node
 from arenite.ops.onnx.tensors import NUMBERS, write_tensor
 from arenite.ops.onnx.types import UNKNOWN, write_type
+from arenite.ops.onnx.watched import watched
 
 _HEAVY = frozenset(
     {"Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "QLinearConv", "ConvInteger", "DeformConv", "Resize"}
@@ -282,12 +283,14 @@ def whole_model(model: bytes | Path) -> Callable[[Mapping[str, Array]], list[Arr
         session = _session(model if isinstance(model, bytes) else str(model))
     except Exception as error:  # it has a class for each kind of failure, and no common one
         raise OpError(f"onnxruntime does not take it: {_line(error)}") from None
+    from onnxruntime import RunOptions  # noqa: PLC0415 - heavy
+
     known = {item.name for item in (*session.get_inputs(), *session.get_overridable_initializers())}
 
     def run(inputs: Mapping[str, Array]) -> list[Array]:
         feeds = {name: _plain(array) for name, array in inputs.items() if name in known}
         try:
-            return list(session.run(None, feeds))
+            return list(watched(lambda options: session.run(None, feeds, options), RunOptions()))
         except Exception as error:
             raise OpError(f"onnxruntime cannot run it: {_line(error)}") from None
 

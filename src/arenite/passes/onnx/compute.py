@@ -14,7 +14,7 @@ def compute(node: Node, operands: Sequence[Array | None], registry: Registry) ->
     definition = registry[node.op]
     try:
         with np.errstate(all="ignore"):
-            if definition.has(Trait.ELEMENTWISE) and any(a is not None and _repeats(a) for a in operands):
+            if definition.has(Trait.ELEMENTWISE) and any(a is not None and repeats(a) for a in operands):
                 return _narrow_compute(node, operands, definition)
             return _evaluate(node, operands, definition)
     except OpError as error:
@@ -33,7 +33,8 @@ def _evaluate(node: Node, operands: Sequence[Array | None], definition: OpDef) -
     return results
 
 
-def _repeats(array: Array) -> bool:
+def repeats(array: Array) -> bool:
+    """Whether an array has the same elements, stored once, along a dimension."""
     return any(stride == 0 and dim > 1 for stride, dim in zip(array.strides, array.shape, strict=True))
 
 

@@ -27,6 +27,8 @@ def disputed(node: Node, operands: Sequence[Array | None]) -> str | None:
         return problem
     if operator == "Resize" and attrs.text("coordinate_transformation_mode", "half_pixel") == "align_corners":
         return _fraction(attrs, operands)
+    if operator == "NonZero" and operands[0] is not None and operands[0].ndim == 0:
+        return "how many dimensions a number without any has"
     if operator == "GridSample":
         cubic = attrs.text("mode", "linear") in ("cubic", "bicubic")
         if cubic and attrs.text("padding_mode", "zeros") == "border":

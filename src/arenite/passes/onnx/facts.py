@@ -10,6 +10,7 @@ from dataclasses import replace
 from arenite._base.dtypes import DType
 from arenite.ir.graph import Graph, Node, Value
 from arenite.ir.opdef import OpError, Registry
+from arenite.ir.verifier import operand_problems
 from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.ops.onnx.dialect import OnnxRegistry
 from arenite.ops.onnx.names import split_op
@@ -88,6 +89,10 @@ class Facts:
         domain, operator = split_op(node.op)
         infer = self._infer.get(f"{domain}::{operator}" if domain else operator)
         if infer is None or not isinstance(node.attrs, OnnxAttrs):
+            return declared
+        definition = self._registry.get(node.op)
+        if definition is not None and any(operand_problems(node, definition)):
+            # Files are looked at before they are refused.
             return declared
         operands = tuple(None if value is None else self._known[value] for value in node.operands)
         try:

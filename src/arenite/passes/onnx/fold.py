@@ -31,7 +31,7 @@ from arenite.passes.fold import (
     NOT_STABLE,
     TOO_LARGE,
 )
-from arenite.passes.onnx.compute import compute, narrowed, stability, stored_nbytes
+from arenite.passes.onnx.compute import compute, narrowed, repeats, stability, stored_nbytes
 from arenite.passes.onnx.disputed import disputed
 from arenite.passes.onnx.facts import Facts
 from arenite.passes.purity import why_impure
@@ -166,20 +166,26 @@ class _Folding:
 
     def _size(self, node: Node) -> Mismatch | None:
         """Refuse what would take too much to compute. Views of splats take nothing."""
-        if split_op(node.op)[1] in ("ConstantOfShape", "Expand"):
+        operator = split_op(node.op)[1]
+        if operator in ("ConstantOfShape", "Expand"):
             return None
         total = 0
         for value in node.results:
             fact = self._facts.of(value)
             total += int(np.prod(fact.dims or (), dtype=np.float64)) * (fact.dtype.itemsize if fact.dtype else 8)
         elementwise = self._work.registry[node.op].has(Trait.ELEMENTWISE)
+        if not elementwise and operator != "Slice":
+            # Files bound what they store, but not what repeats it.
+            total = max(total, sum(array.nbytes for array in self._arrays_of(node) if repeats(array)))
         if total <= COMPUTED_NBYTES or (elementwise and self._is_small(node)):
             return None
         return Mismatch(TOO_LARGE, {"gained": total, "freed": _freed([node], self._kept), "limit": COMPUTED_NBYTES})
 
+    def _arrays_of(self, node: Node) -> list[Array]:
+        return [array for value in node.operands if (array := self._array(value)) is not None]
+
     def _is_small(self, node: Node) -> bool:
-        arrays = [array for value in node.operands if (array := self._array(value)) is not None]
-        return all(array.size == 1 or is_splat(array) for array in arrays)
+        return all(array.size == 1 or is_splat(array) for array in self._arrays_of(node))
 
     # Backward: what becomes a constant
 
