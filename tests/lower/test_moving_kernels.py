@@ -12,6 +12,7 @@ from arenite._base.errors import ModelError
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.graph import Graph
+from arenite.ir.rewriter import Rewriter
 from arenite.ir.types import Quantization, TensorType
 from arenite.ir.verifier import check
 from arenite.lower import arena, kernels
@@ -19,6 +20,7 @@ from arenite.lower.kernel import OperandRef, Prepared, PreparedConstant
 from arenite.lower.loops import Loop, nest_of
 from arenite.lower.lower import lower
 from arenite.ops.layout import BlockAttrs, PackAttrs
+from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
 from arenite.ops.slicing import SplitAttrs, StridedSliceAttrs, UnpackAttrs
 from arenite.ops.spatial import MirrorPadAttrs
 from choosing_cases import CHOOSERS
@@ -188,3 +190,37 @@ def test_results_that_nobody_reads_take_no_room_later() -> None:
     assert spans[parts[1].name] == (1, 3)
     (found,) = arena.run(program, KERNELS, [X.reshape(-1)[:12].reshape(3, 4)])
     np.testing.assert_array_equal(found, [4, 5, 6, 7])
+
+
+def with_views_of_constants(case: Moving) -> Graph:
+    """The case's graph, what it would be given being views of constants that nobody has folded."""
+    graph = case.graph()
+    rewriter, (node, *_) = Rewriter(graph), graph.nodes
+    for value, array in zip(graph.inputs, case.feeds, strict=True):
+        dims = value.type.dims
+        operands = [rewriter.constant("given", array, value.type), rewriter.constant("shape", np.array(dims, np.int32))]
+        view = rewriter.insert(
+            node, "reshape", operands, [value.type], ReshapeAttrs(dims), name="view", origin=node.origin
+        )
+        for use in value.uses:
+            rewriter.set_operand(use.node, use.index, view.result)
+    graph.inputs = []
+    return graph
+
+
+@pytest.mark.parametrize("op", ["concatenation", "pack", "split", "transpose", "gather", "select_v2"])
+@given(data=st.data())
+def test_views_of_constants_of_any_type_are_moved(op: str, data: st.DataObject) -> None:
+    cases = {**MOVERS, **CHOOSERS, "concatenation": concatenations}[op]
+    case = data.draw(cases(data.draw(st.sampled_from((DType.INT8, DType.INT16, DType.INT32, DType.FLOAT32)))))
+    outputs = arena.run(lower(with_views_of_constants(case), REGISTRY, KERNELS, name="m"), KERNELS, [])
+    for found, wanted in zip(outputs, case.evaluate(), strict=True):
+        np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+def concatenations(dtype: DType) -> st.SearchStrategy[Moving]:
+    arrays = st.lists(st.integers(1, 4).map(lambda n: np.arange(2 * n).reshape(2, n).astype(dtype.numpy)), min_size=2)
+    quantization = Q if dtype.is_integer and dtype.itemsize < 4 else None
+    return arrays.map(
+        lambda found: Moving("concatenation", tuple(found), attrs=ConcatenationAttrs(1), quantization=quantization)
+    )

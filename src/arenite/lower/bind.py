@@ -99,9 +99,13 @@ def _argument(index: int, step: Step, argument: Argument, aliases: Aliases, pool
 
 
 def _typed(data: Array, step: Step, argument: Argument) -> Array:
-    """The data as the argument's type; bytes are bytes, as they are in the arena: tables are read by unsigned codes."""
+    """The data as the argument's type.
+
+    Bytes are bytes, as they are in the arena: tables are read by unsigned codes, and what only moves reads any type.
+    """
     wanted = NUMPY_OF_CTYPE[argument.ctype]
-    found = data.view(wanted) if data.itemsize == wanted.itemsize == 1 else data
+    is_bytes = wanted == np.uint8 or data.itemsize == wanted.itemsize == 1
+    found = data.view(wanted) if is_bytes else data
     if found.dtype != wanted:
         raise SelfCheckError(
             f"step '{step.name}', kernel {step.choice.kernel.info.symbol}: argument {argument.name} is "
