@@ -283,6 +283,21 @@ def test_split_outputs_keep_their_names() -> None:
     assert said(graph, "split") == "missed output-name"
 
 
+def test_split_outputs_that_are_one_value_keep_their_names() -> None:
+    b = GraphBuilder()
+    x = relu(b, b.input("x", tensor()))
+    graph = b.output(*split(b, join(b, [x, x]), 2))
+    assert said(graph, "split") == "missed output-name"
+
+
+def test_results_that_are_one_value_and_no_outputs_go() -> None:
+    b = GraphBuilder()
+    x = relu(b, b.input("x", tensor()))
+    graph = b.output(*(relu(b, part) for part in split(b, join(b, [x, x]), 2)))
+    assert said(graph, "split") == "passed unjoined"
+    assert ops(graph) == ["relu"] * 3
+
+
 @pytest.mark.wheel
 @given(data=st.data())
 def test_the_oracle_sees_no_difference(data: st.DataObject) -> None:

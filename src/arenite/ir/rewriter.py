@@ -119,6 +119,11 @@ class Rewriter:
             new in graph.outputs or new.is_variable or _is_from_outside(new, graph) for graph in old.output_of
         )
 
+    def may_replace_all(self, old: Sequence[Value], new: Sequence[Value]) -> bool:
+        """Whether each of `new` can take the place of its one of `old`: several outputs cannot become one value."""
+        given = [value for each, value in zip(old, new, strict=True) if each.output_of]
+        return len(set(given)) == len(given) and all(map(self.may_replace, old, new))
+
     def replace_value(self, old: Value, new: Value, *, take_name: bool = False) -> None:
         """Let every reader of `old`, and the graph's outputs, read `new`. An output keeps its name and declared type.
 

@@ -209,7 +209,7 @@ def _split(node: Node, work: Work) -> None:
     elif [result.type for result in node.results] != [each.type for each in inner.present_operands]:
         # The types say the axis, too: along any other one, pieces would be as long as the whole is along this.
         candidate.missed(SIZES_DIFFER, inner=inner.name)
-    elif not all(map(work.rewriter.may_replace, node.results, inner.present_operands)):
+    elif not work.rewriter.may_replace_all(node.results, inner.present_operands):
         candidate.missed(OUTPUT_NAME)
     else:
         readers = [use.node for result in node.results for use in result.uses]
