@@ -258,6 +258,22 @@ def test_nested_graphs() -> None:
     ]
 
 
+def test_what_runs_once_reads_nothing_of_the_graph_around_it() -> None:
+    graph = parse_graph(
+        "graph @g(%x: int8[2] q(0.5, 0)) -> (%x) {\n"
+        "  call_once() {subgraph=1} @once regions {\n"
+        "    graph @init() -> () {\n"
+        '      %h: resource[] = var_handle() {shared_name="s"}\n'
+        "      assign_variable(%h, %x) @start\n"
+        "    }\n"
+        "  }\n"
+        "}\n",
+        core_registry(),
+    )
+    (problem,) = verify(graph, core_registry())
+    assert problem.startswith("node 'once' (call_once): runs a region on its own, in which node 'start'")
+
+
 @pytest.mark.parametrize("scale", ["0.0", "1e-200", "1e300", "-1.0"])
 def test_ops_are_not_asked_about_scales_that_cannot_be(scale: str) -> None:
     """A quotient of scales would be a division by zero."""

@@ -15,8 +15,11 @@ from arenite.driver.load import load_model
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Node, Value
+from arenite.ir.printer import graph_text
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
+from arenite.ops.arithmetic import ArithmeticAttrs
+from arenite.ops.state import CallOnceAttrs
 from arenite.ops.svdf import SvdfAttrs
 from arenite.passes.base import Pass, Work
 from arenite.passes.cse import CommonSubexpressions
@@ -24,8 +27,8 @@ from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.fold import Fold
 from arenite.passes.instruments import all_checks
 from arenite.passes.pipeline import run_pipeline
-from arenite.passes.presets import default_passes
-from named_state import delay
+from arenite.passes.presets import default_passes, file_passes
+from named_state import ROW, delay, handle
 from passes.support import verdicts
 
 REGISTRY = core_registry()
@@ -84,6 +87,48 @@ def test_all_passes_together_keep_every_write_in_order() -> None:
     graph = builder.output(_svdf(builder, x, other, "y"))
     run_pipeline(graph, default_passes(), REGISTRY, instruments=all_checks())
     assert _names(graph) == ["unread", "first", "last", "y"]
+
+
+def _started_by(contents: Callable[[GraphBuilder], Value]) -> Graph:
+    """Adds to its input what it also computes once, for its state to start with."""
+    inner = GraphBuilder("init")
+    inner.node("assign_variable", [handle(inner), contents(inner)], [], name="start")
+    builder = GraphBuilder()
+    x = builder.input("x", ROW)
+    y = builder.node("add", [contents(builder), x], [ROW], ArithmeticAttrs(), name="y").result
+    builder.node("call_once", [], [], CallOnceAttrs(1), name="once", regions=[inner.graph])
+    before = builder.node("read_variable", [handle(builder)], [ROW], name="before").result
+    builder.node("assign_variable", [handle(builder), x], [], name="after")
+    return builder.output(y, before)
+
+
+def _constant(builder: GraphBuilder) -> Value:
+    return builder.constant("c", np.array([[1, 2, 3, 4]], np.int8), ROW.quantization)
+
+
+def _computed(builder: GraphBuilder) -> Value:
+    return builder.node("relu", [_constant(builder)], [ROW], name="computed").result
+
+
+def _computed_beside_another(builder: GraphBuilder) -> Value:
+    builder.node("relu6", [_constant(builder)], [ROW], name="unread")
+    return _computed(builder)
+
+
+@pytest.mark.parametrize("contents", [_constant, _computed, _computed_beside_another])
+@pytest.mark.parametrize("folded", [True, False])
+def test_what_runs_once_shares_nothing_with_the_graph_around_it(
+    contents: Callable[[GraphBuilder], Value], folded: bool
+) -> None:
+    """A file holds it as a graph of its own: what passes say of it would not be so there."""
+    graph = _started_by(contents)
+    once = next(node for node in graph.nodes if node.op == "call_once")
+    (before,) = once.regions
+    text = graph_text(before)
+    passes = [each for each in file_passes() if folded or each.name != Fold.name]
+    run_pipeline(graph, passes, REGISTRY, instruments=all_checks())
+    assert graph_text(before) == text
+    assert not {value for node in before.nodes for value in node.present_operands} & set(graph.values())
 
 
 PLANTED = Reason("planted", "{subject} was dropped or moved")

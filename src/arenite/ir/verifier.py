@@ -283,6 +283,10 @@ def _attrs_problems(node: Node, definition: OpDef) -> Iterator[str]:
             yield f"runs one region, found {len(node.regions)}: there is no such subgraph, or it is run by another's"
         elif node.regions[0].inputs:
             yield f"runs a region that takes nothing, found one with {_count(len(node.regions[0].inputs), 'input')}"
+        else:
+            # What it reads of the graph around it is not there yet when it runs.
+            for problem in _order_problems(node.regions[0], frozenset()):
+                yield f"runs a region on its own, in which {problem}"
     if type(node.attrs) is not definition.attrs:
         yield f"attributes must be {definition.attrs.__name__}, found {type(node.attrs).__name__}"
 

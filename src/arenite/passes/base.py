@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from arenite._base.remarks import Reason, Remark, RemarkKind
 from arenite.ir.graph import Graph, Node, Value
-from arenite.ir.opdef import Registry
+from arenite.ir.opdef import Registry, Trait
 from arenite.ir.rewriter import Rewriter
 from arenite.passes.invariants import Invariant
 
@@ -129,6 +129,11 @@ class Work:
         inner = copy(self)
         inner.graph, inner.rewriter = graph, self.rewriter.nested(graph)
         return inner
+
+    def inner_graphs(self, node: Node) -> tuple[Graph, ...]:
+        """The graphs that a node holds and that share values with this one; what runs once is a graph of its own."""
+        definition = self.registry.get(node.op)
+        return () if definition is not None and definition.has(Trait.ONCE) else node.regions
 
     def consider(self, subject: Node | Value) -> Candidate:
         """Count a candidate, which must then get its one verdict."""

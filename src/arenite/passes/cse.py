@@ -70,20 +70,20 @@ def _merge_within(work: Work, outer: list[dict[Hashable, Node]], kept: frozenset
             own[key] = node
         else:
             _merge_nodes(node, twin, work, kept)
-        for region in node.regions:
+        for region in work.inner_graphs(node):
             _merge_within(work.nested(region), scopes, kept)
 
 
-def _constants(graph: Graph) -> Iterator[Value]:
+def _constants(work: Work, graph: Graph) -> Iterator[Value]:
     yield from graph.constants()
     for node in graph.nodes:
-        for region in node.regions:
-            yield from _constants(region)
+        for region in work.inner_graphs(node):
+            yield from _constants(work, region)
 
 
 def _merge_constants(work: Work) -> None:
     by_type: dict[TensorType, list[Value]] = {}
-    for value in dict.fromkeys(_constants(work.graph)):
+    for value in dict.fromkeys(_constants(work, work.graph)):
         # What a nested graph gives must be its own; read elsewhere too, it would have to be copied there.
         given = any(graph is not work.graph for graph in value.output_of)
         if not given:
@@ -139,7 +139,7 @@ def _merge_nodes(node: Node, twin: Node, work: Work, kept: frozenset[str]) -> No
     stateful = any(value.is_variable for value in node.present_operands)
     if stateful or node.regions or why_impure(node, work.registry) is not None:
         candidate.missed(NOT_REPEATABLE, other=twin.name, op=node.op)
-    elif not all(map(work.rewriter.may_replace, node.results, twin.results)):
+    elif not work.rewriter.may_replace_all(node.results, twin.results):
         candidate.missed(BOTH_OUTPUTS, other=twin.name)
     elif node.name in kept:
         candidate.missed(RAISES_PEAK, other=twin.name)

@@ -28,7 +28,7 @@ class DeadCodeElimination(Pass):
     def apply(self, work: Work) -> None:
         # Inner graphs first, so that what only their dead nodes read is dead too.
         for node in work.graph.nodes:
-            for region in node.regions:
+            for region in work.inner_graphs(node):
                 self.apply(work.nested(region))
         live = live_nodes(work.graph, work.registry)
         for_outputs = live_nodes(work.graph, work.registry, effects=False)
