@@ -12,12 +12,13 @@ from arenite.ir.graph import Graph, Value
 from arenite.ir.model import Model
 from arenite.ir.opdef import NotApplicable, OpCall, Registry, Trait
 from arenite.passes.base import Close, Pass
+from arenite.passes.copy_state import CopyState, ReadInPlace
 from arenite.passes.differential import NOT_COMPARED, Differential
 from arenite.passes.feeds import made_up_feeds
 from arenite.passes.fold import FOLDED
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.pipeline import Instrument, PipelineResult, run_pipeline
-from arenite.passes.presets import file_passes
+from arenite.passes.presets import file_passes, with_state_copied
 from arenite.passes.progress import Progress
 from arenite.passes.reproduce import Reproduce
 
@@ -38,7 +39,7 @@ def optimize_tflite(
         names = "--input-shape, --pin, --outputs, --pure, --freeze-defaults, --ignore-signed-zeros"
         raise UsageError(f"{names} (in Python fold_functions, too) are for .onnx models; this one is a .tflite")
     registry, original = registry_for(model), model.graph
-    passes = _passes(options)
+    passes = _passes(options, original)
     before = core_costs(original, registry)
     graph, result = _run(original, passes, registry, [Progress(step, len(passes))])
     notes: list[str] = []
@@ -85,12 +86,13 @@ def _checked(result: PipelineResult, inputs: int) -> Comparison:
     )
 
 
-def _passes(options: OptimizeOptions) -> list[Pass]:
+def _passes(options: OptimizeOptions, graph: Graph) -> list[Pass]:
     limit = {} if options.fold_max_nbytes is None else {"fold_max_nbytes": options.fold_max_nbytes}
     found = file_passes(
         keep_float16=options.keep_float16, fold_channels=options.fold_channels, pad_with_taps=False, **limit
     )
-    return [each for each in found if each.name not in options.without]
+    chosen = tuple(each for each in found if each.name not in options.without)
+    return list(with_state_copied(chosen) if any(value.is_variable for value in graph.values()) else chosen)
 
 
 def _run(
@@ -103,14 +105,17 @@ def _run(
 def _without_those_that_raise(
     original: Graph, passes: Sequence[Pass], registry: Registry
 ) -> tuple[list[Pass], list[str]]:
-    """The passes that do not raise the peak, each run after those that are left, and a note for each of the others."""
+    """The passes that do not raise the peak, each run after those that are left, and a note for each of the others.
+
+    Those around all others stay: they are there so that the others are right.
+    """
     kept: list[Pass] = []
     notes = []
     graph, peak = clone_graph(original), _peak(original)
     for each in passes:
         trial = clone_graph(graph)
         run_pipeline(trial, [each], registry)
-        if _peak(trial) > peak:
+        if _peak(trial) > peak and not isinstance(each, CopyState | ReadInPlace):
             notes.append(
                 f"pass '{each.name}' was left out: activations would take {_peak(trial):,} bytes, not {peak:,}"
             )

@@ -1,11 +1,11 @@
 """Which values share bytes: views of one another, and results that take over the buffer of a dead operand."""
 
 from collections.abc import Sequence
-from itertools import dropwhile, islice
 
 from arenite._base.errors import SelfCheckError
 from arenite.ir.graph import Graph, Node, Value
 from arenite.ir.opdef import Registry, Trait
+from arenite.ir.snapshots import could_read_in_place
 from arenite.lower.kernel import OperandRef
 from arenite.lower.steps import Step
 
@@ -15,25 +15,9 @@ def is_view(node: Node, registry: Registry) -> bool:
     definition = registry.get(node.op)
     if definition is None:
         return False
-    return definition.has(Trait.VIEW) or (definition.has(Trait.SNAPSHOT) and _may_read_in_place(node, registry))
-
-
-def _may_read_in_place(node: Node, registry: Registry) -> bool:
-    """Whether state is still what it was at `node` wherever the copy that the node takes is read."""
-    state, copies = node.operand(0), {node.result}
-    if not state.is_variable or node.graph is None:
-        return False
-    last, changes = 0, []
-    after = dropwhile(lambda other: other is not node, node.graph.nodes)
-    for position, other in enumerate(islice(after, 1, None), 1):
-        definition = registry[other.op]
-        if not copies.isdisjoint(other.present_operands):
-            last = position
-            if definition.has(Trait.VIEW):
-                copies.add(other.result)
-        if not definition.has(Trait.SNAPSHOT) and any(other.optional_operand(i) is state for i in definition.state):
-            changes.append(position)
-    return not any(value.output_of for value in copies) and all(last < position for position in changes)
+    if definition.has(Trait.SNAPSHOT):
+        return could_read_in_place(node, registry, lambda other: registry[other.op].has(Trait.VIEW))
+    return definition.has(Trait.VIEW)
 
 
 class Aliases:

@@ -4,6 +4,7 @@ from arenite.passes.absorb_transposes import AbsorbTransposes
 from arenite.passes.base import Pass
 from arenite.passes.canonicalize import Canonicalize
 from arenite.passes.compose_unary import ComposeUnary
+from arenite.passes.copy_state import CopyState, ReadInPlace
 from arenite.passes.cse import CommonSubexpressions
 from arenite.passes.dce import DeadCodeElimination
 from arenite.passes.fold import Fold
@@ -78,9 +79,14 @@ def file_passes(
     }
     out = {Straighten.name, TrimTaps.name} | (set() if fold_channels else {FoldChannels.name})
     kept = tuple(options.get(each.name, each) for each in default_passes() if each.name not in out)
-    return (*kept, *file_only_passes()) if pad_with_taps else kept
+    return (*kept, PadWithTaps()) if pad_with_taps else kept
+
+
+def with_state_copied(passes: tuple[Pass, ...]) -> tuple[Pass, ...]:
+    """Passes over a file's graph in which nodes read state where it lies: none of them would notice that it changes."""
+    return (CopyState(), *passes, ReadInPlace())
 
 
 def file_only_passes() -> tuple[Pass, ...]:
     """What makes up for words that files lack, and C has."""
-    return (PadWithTaps(),)
+    return (CopyState(), PadWithTaps(), ReadInPlace())

@@ -6,17 +6,16 @@ from typing import ClassVar
 from arenite._base.errors import ModelError
 from arenite._base.remarks import Reason
 from arenite.interp.interpreter import Interpreter
-from arenite.ir.attrs import Attrs
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph, Node
 from arenite.ir.opdef import Registry, Trait
 from arenite.ir.pattern import Mismatch
 from arenite.ops.state import VarHandleAttrs
 from arenite.passes.base import Pass, Work
+from arenite.passes.copy_state import COPIED, give_copies
 
 HANDLE = Reason("handle", "{subject} names state, which is the variable %{variable} now")
 STARTED = Reason("started", "{subject} runs once, so it was run: what it assigns is what variables hold at first")
-COPIED = Reason("copied", "{subject} reads the variable %{variable}, so it was given a copy of it")
 TOO_LATE = Reason("too-late", "{subject} runs once, but state is read or changed before it does")
 NOT_RUN = Reason("not-run", "{subject} runs once, but cannot be run now: {problem}")
 
@@ -38,7 +37,7 @@ class ResolveState(Pass):
         if once or handles:
             _resolve(work, once, handles)
         for node in work.graph.nodes:
-            _give_copies(work, node)
+            give_copies(work, node)
 
 
 def _has(node: Node, registry: Registry, trait: Trait) -> bool:
@@ -89,19 +88,3 @@ def _touched_before(graph: Graph, registry: Registry, last: Node) -> bool:
         if node.op in registry and registry[node.op].state:
             return True
     return False
-
-
-def _give_copies(work: Work, node: Node) -> None:
-    """Let a node that knows nothing of state read a copy."""
-    definition = work.registry.get(node.op)
-    if definition is None:
-        return
-    for index, value in enumerate(node.operands):
-        if value is None or not value.is_variable or index in definition.state:
-            continue
-        candidate = work.consider(node)
-        copy = work.rewriter.insert(
-            node, "read_variable", [value], [value.type], Attrs(), name=f"{value.name}/copy", origin=node.origin
-        )
-        work.rewriter.set_operand(node, index, copy.result)
-        candidate.passed(COPIED, variable=value.name)
