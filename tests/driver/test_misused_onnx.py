@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -13,7 +14,7 @@ from arenite._base.errors import ModelError
 from arenite.driver.inspect import inspect_model
 from arenite.formats.onnx import export_model, import_model, model_registry
 from arenite.interp.onnx import OnnxInterpreter
-from arenite.ops.onnx.required import absent_attributes
+from arenite.ops.onnx.required import unfit_attributes
 from cli.in_process import call
 
 
@@ -98,7 +99,7 @@ def test_inspect_tells_which_attributes_are_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("opset", "names"), [(9, ["ends", "starts"]), (10, [])])
 def test_which_attributes_must_be_there_depends_on_the_opset(opset: int, names: list[str]) -> None:
     single = model(node("Slice", ["x"], ["y"], "s"), opset=opset)
-    assert absent_attributes(single.graph, model_registry(single)) == [
+    assert unfit_attributes(single.graph, model_registry(single)) == [
         f"node 's' (Slice): attribute '{name}' is missing, which Slice must have in opset {opset}" for name in names
     ]
 
@@ -157,3 +158,27 @@ def test_looking_at_one_is_no_defect(op: str, count: int, tmp_path: Path) -> Non
         done = call(command, path)
         assert done.returncode in (0, 1), done.stderr
     assert "broken" in call("inspect", path).stdout
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "problem"),
+    [
+        ("Softmax", {"axis": "1"}, "attribute 'axis' is of type STRING, but is INT in opset 17"),
+        ("Softmax", {"axis": [1, 1]}, "attribute 'axis' is of type INTS, but is INT in opset 17"),
+        ("LeakyRelu", {"alpha": 1}, "attribute 'alpha' is of type INT, but is FLOAT in opset 17"),
+        ("Transpose", {"perm": [0.0, 1.0]}, "attribute 'perm' is of type FLOATS, but is INTS in opset 17"),
+        ("Relu", {"body": helper.make_graph([], "b", [], [])}, "attribute 'body' is a graph, which Relu does not have"),
+    ],
+)
+def test_attributes_of_other_types_are_named(op: str, attributes: dict[str, Any], problem: str) -> None:
+    broken = model(helper.make_node(op, ["x"], ["y"], name="broken", **attributes))
+    registry = model_registry(broken)
+    for refuse in (lambda: arenite.optimize(broken, check=0), lambda: OnnxInterpreter(broken.graph, registry)):
+        with pytest.raises(ModelError) as caught:
+            refuse()
+        assert f"node 'broken' ({op}): {problem}" in str(caught.value)
+
+
+def test_attributes_that_an_operator_does_not_have_do_no_harm() -> None:
+    odd = model(helper.make_node("Relu", ["x"], ["y"], name="odd", consumed_inputs=[0, 0]))
+    assert unfit_attributes(odd.graph, model_registry(odd)) == []

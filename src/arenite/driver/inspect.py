@@ -188,12 +188,12 @@ def model_macs(model: Model) -> int | None:
 def _onnx_problems(graph: Graph, registry: Registry) -> list[str]:
     """What is wrong with a graph of the onnx dialect."""
     from arenite.ops.onnx.dialect import OnnxRegistry  # noqa: PLC0415 - heavy
-    from arenite.ops.onnx.required import absent_attributes  # noqa: PLC0415 - heavy
+    from arenite.ops.onnx.required import unfit_attributes  # noqa: PLC0415 - heavy
 
     missing = unsupported(graph, registry, listing=False)
     if missing is not None:
         return [missing]
-    absent = absent_attributes(graph, registry) if isinstance(registry, OnnxRegistry) else []
+    absent = unfit_attributes(graph, registry) if isinstance(registry, OnnxRegistry) else []
     return [*verify(graph, registry), *absent]
 
 

@@ -4,7 +4,7 @@ from arenite._base.errors import ModelError
 from arenite.ir.graph import Graph
 from arenite.ir.verifier import misused
 from arenite.ops.onnx.dialect import OLDEST_OPSET, OnnxRegistry
-from arenite.ops.onnx.required import absent_attributes
+from arenite.ops.onnx.required import unfit_attributes
 
 
 def refuse_misuse(graph: Graph, registry: OnnxRegistry) -> None:
@@ -17,5 +17,5 @@ def refuse_misuse(graph: Graph, registry: OnnxRegistry) -> None:
     """
     if registry.opset("") < OLDEST_OPSET:
         return
-    if problems := [*misused(graph, registry), *absent_attributes(graph, registry)]:
+    if problems := [*misused(graph, registry), *unfit_attributes(graph, registry)]:
         raise ModelError(problems)

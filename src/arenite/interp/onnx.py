@@ -16,7 +16,7 @@ from arenite.ops.onnx.attrs import OnnxAttrs
 from arenite.ops.onnx.dialect import OnnxRegistry, is_control_flow
 from arenite.ops.onnx.engine import Engine
 from arenite.ops.onnx.names import split_op
-from arenite.ops.onnx.required import absent_attributes
+from arenite.ops.onnx.required import unfit_attributes
 
 Content = Any
 """What a value holds: an array, a list (sequence), or None (an optional without content)."""
@@ -46,7 +46,7 @@ class OnnxInterpreter:
             raise ModelError(problems)
         if problems := structure_problems(graph):
             raise ModelError(problems)
-        if problems := absent_attributes(graph, registry):
+        if problems := unfit_attributes(graph, registry):
             raise ModelError(problems)
         self.graph = graph
         self._engine = Engine(registry)

@@ -83,6 +83,8 @@ CASES: list[tuple[onnx.NodeProto, list[int], dict[str, Any]]] = [
     (node("RNN", "x w r"), [2, 3], {"w": ones(1, 4, 3), "r": ones(1, 4, 4)}),
     (node("RNN", "x w r - l"), [2, 1, 3], {"w": ones(1, 4, 3), "r": ones(1, 4, 4), "l": np.array([1], np.int32)}),
     (node("RNN", "x w r"), [2, 1, 5], {"w": ones(1, 4, 3), "r": ones(1, 4, 4)}),
+    (node("ConstantOfShape", "s"), [1], {"s": [-5]}),
+    (node("OneHot", "i d w"), [1], {"i": [1], "d": [-5], "w": ones(2)}),
 ]
 
 
@@ -117,6 +119,11 @@ def test_constants_of_absurd_sizes_are_refused_before_they_are_made(
 ) -> None:
     with pytest.raises(ModelError, match=rf"node 'y' \({of.op_type}\): .*{problem}"):
         graph_of(unchecked(of, dims, constants))
+
+
+def test_an_output_that_is_too_large_is_named() -> None:
+    with pytest.raises(ModelError, match="output 'y': shape must be numbers of 32 bits"):
+        graph_of(unchecked(node("Identity", "x"), [1 << 40], {}))
 
 
 def test_scales_that_do_not_fit() -> None:

@@ -180,3 +180,10 @@ def test_a_long_chain_needs_no_recursion() -> None:
     body = "\n".join(["v0 = Relu (x)", *lines, "y = Relu (v3000)"])
     model = model_of(f"g (float[2] x) => (float[2] y) {{ {body} }}")
     assert str(Facts(model.graph, model_registry(model)).of(model.graph.outputs[0]).type) == "float32[2]"
+
+
+@pytest.mark.parametrize("node", ["ConstantOfShape (low)", "OneHot (low, low, two)", "Expand (two, low)"])
+def test_no_size_is_negative(node: str) -> None:
+    model = model_of(f"g (float x) => (float[A] y) <int64[1] low = {{-5}}, float[2] two = {{0, 1}}> {{ y = {node} }}")
+    facts = Facts(model.graph, model_registry(model))
+    assert facts.of(model.graph.outputs[0]).shape in (None, (2,))

@@ -139,6 +139,13 @@ def write_attr(name: str, value: AttrValue, write_region: Callable[[int], GraphP
     return proto
 
 
+def value_kind(value: AttrValue) -> str:
+    """The type of an attribute, as ONNX calls it; raises as `write_attrs` does."""
+    if not isinstance(value, tuple):
+        return _kind_of(value)
+    return f"{_kind_of(value[0]) if value else 'INT'}S"
+
+
 def _kind_of(value: AttrValue) -> str:
     if isinstance(value, ProtoAttr):
         return value.kind

@@ -267,17 +267,26 @@ def _outputs(graph: Graph, site: Site, keep_layouts: frozenset[str]) -> tuple[Pl
     taken = set(site.builder.graph.inputs)
     _refuse_unknown_outputs(graph, site)
     for value in graph.outputs:
-        order = as_in_onnx(site.rank(value)) if value.name in keep_layouts else _order_of_output(site, value)
-        core = site.get(value, order)
-        # An input that is given as it comes has its name already, and so has what is given twice.
-        if value not in graph.inputs and value not in placements:
-            core = site.copied(core) if core in taken else core
-            site.builder.claim(core, value.name)
-            site.put(value, core, order)
-        taken.add(core)
-        site.builder.output(core)
-        placements[value] = Placement(value.name, site.dims(value), order)
+        try:
+            placements[value] = _output(value, graph, site, keep_layouts, taken, is_new=value not in placements)
+        except RefusedError as error:
+            raise ModelError(f"output '{value.name}': {error}") from None
     return tuple(placements[value] for value in graph.outputs)
+
+
+def _output(
+    value: Value, graph: Graph, site: Site, keep_layouts: frozenset[str], taken: set[Value], *, is_new: bool
+) -> Placement:
+    order = as_in_onnx(site.rank(value)) if value.name in keep_layouts else _order_of_output(site, value)
+    core = site.get(value, order)
+    # An input that is given as it comes has its name already, and so has what is given twice.
+    if is_new and value not in graph.inputs:
+        core = site.copied(core) if core in taken else core
+        site.builder.claim(core, value.name)
+        site.put(value, core, order)
+    taken.add(core)
+    site.builder.output(core)
+    return Placement(value.name, site.dims(value), order)
 
 
 def _refuse_unknown_outputs(graph: Graph, site: Site) -> None:

@@ -100,10 +100,16 @@ class Facts:
         except OpError:
             return declared
         found += declared[len(found) :]
+        # Of what has a negative size, nothing can be computed, whatever runs it.
+        found = [replace(fact, shape=None, elements=None) if _is_negative(fact) else fact for fact in found]
         return [
             fact if fact.dtype is not None else replace(fact, dtype=known.dtype)
             for fact, known in zip(found, declared, strict=False)
         ]
+
+
+def _is_negative(fact: Fact) -> bool:
+    return any(isinstance(dim, int) and dim < 0 for dim in fact.shape or ())
 
 
 def _declared(value: Value, *, with_shape: bool) -> Fact:
