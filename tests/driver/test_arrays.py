@@ -3,6 +3,7 @@
 import io
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from arenite._base.dtypes import DType
 from arenite._base.errors import DataError
 from arenite.driver.arrays import PortSpec, load_feeds, port_keys, save_outputs
+from arenite.driver.output import read_array
 
 A = PortSpec("a/b:0", DType.INT8, (1, 3))
 B = PortSpec("arr_1", DType.FLOAT32, (2,))
@@ -141,6 +143,9 @@ def member(shape: str, data: bytes, descr: str = "'|i1'") -> bytes:
     "data",
     [
         member("(-1, -1)", b"x"),
+        member("(True, 1)", b"x"),
+        member("(10**22,)", b"x"),
+        member("(1" + "0" * 22 + ",)", b"x"),
         member("(1000000000000,)", b"", "'<U0'"),
         member("(" + "1," * 65 + ")", b"x"),
         member("(1,)", b"x" * 64, "('|i1', (8, 8))"),
@@ -155,6 +160,31 @@ def test_arrays_with_impossible_headers_are_refused(tmp_path: Path, data: bytes)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a/b:0.npy", data)
     with pytest.raises(DataError):
+        load_feeds(path, [A])
+    (tmp_path / "in.npy").write_bytes(data)
+    with pytest.raises(DataError, match=r"in\.npy: "):
+        read_array(tmp_path / "in.npy")
+
+
+def test_what_fits_no_input_is_not_read_and_few_of_it_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "in.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(500):
+            archive.writestr(f"x{number}.npy", b"no array")
+    ports = [replace(A, key=f"in{number}") for number in range(30)]
+    with pytest.raises(DataError) as caught:
+        load_feeds(path, ports)
+    assert len(caught.value.problems) == 30 + 20 + 1
+    assert caught.value.problems[-1].endswith("480 more arrays fit no input")
+    assert "and 10 more" in caught.value.problems[30]
+
+
+def test_two_arrays_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "in.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a/b:0.npy", member("(1, 3)", b"abc"))
+        archive.writestr("a/b:0", member("(1, 3)", b"xyz"))
+    with pytest.raises(DataError, match="2 arrays are called 'a/b:0'"):
         load_feeds(path, [A])
 
 

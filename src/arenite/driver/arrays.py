@@ -1,11 +1,10 @@
 """Inputs and outputs of a run as .npz files: names, shapes, dtypes, sequences of invocations."""
 
 import struct
-import tokenize
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from arenite._base.dtypes import DType
 from arenite._base.errors import DataError
 from arenite._base.files import check_is_file, written_whole
+from arenite.driver.output import read_npy
 from arenite.ir.graph import Value
 from arenite.ir.types import Dim, Quantization
 
@@ -25,6 +25,11 @@ MEMBER_LIMIT_NBYTES = 2**31
 
 _KEY_LIMIT_NBYTES = 4096
 """A zip archive has room for 65,535, and cannot say so when there is none."""
+
+_MOST_NAMED = 20
+"""How many arrays or inputs that do not fit a message names."""
+
+_UNREADABLE = (OSError, EOFError, ValueError, TypeError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -118,8 +123,7 @@ def load_feeds(path: Path, ports: Sequence[PortSpec]) -> Feeds:
     Raises:
         DataError: the file is no .npz, keys are missing or too many, or shapes or dtypes do not fit: all of them.
     """
-    arrays = _read_npz(path)
-    given = [port for port in ports if port.default is None or port.key in arrays]
+    given, arrays = _read_npz(path, ports)
     feeds = _given_feeds(path, arrays, given)
     if len(given) == len(ports):
         return feeds
@@ -128,9 +132,8 @@ def load_feeds(path: Path, ports: Sequence[PortSpec]) -> Feeds:
     return Feeds(tuple(tuple(step[port.key] for port in ports) for step in steps), feeds.stacked)
 
 
-def _given_feeds(path: Path, arrays: Mapping[str, Array], ports: Sequence[PortSpec]) -> Feeds:
-    by_key = _match_keys(path, arrays, ports)
-    converted = [_as_port_dtype(array, port) for array, port in zip(by_key, ports, strict=True)]
+def _given_feeds(path: Path, arrays: Sequence[Array], ports: Sequence[PortSpec]) -> Feeds:
+    converted = [_as_port_dtype(array, port) for array, port in zip(arrays, ports, strict=True)]
     problems = [
         f"{path}: input {port} got dtype {array.dtype}; {_cure(array, port)}"
         for array, port in zip(converted, ports, strict=True)
@@ -221,58 +224,51 @@ def _stack(path: Path, port: PortSpec, column: Sequence[Array]) -> Array:
     return np.stack(column)
 
 
-def _read_npz(path: Path) -> dict[str, Array]:
+def _read_npz(path: Path, ports: Sequence[PortSpec]) -> tuple[list[PortSpec], list[Array]]:
+    """The ports that a file has something for or that need it, and their arrays; nothing else is read."""
     try:
         check_is_file(path)
         with zipfile.ZipFile(path) as archive:
-            return {
-                info.filename.removesuffix(".npy"): _read_member(path, archive, info) for info in archive.infolist()
-            }
+            members = archive.infolist()
+            found = {info.filename.removesuffix(".npy"): info for info in members}
+            if len(found) < len(members):
+                counts = Counter(info.filename.removesuffix(".npy") for info in members)
+                raise DataError(f"{path}: {n} arrays are called '{key}'" for key, n in counts.items() if n > 1)
+            given = [port for port in ports if port.default is None or port.key in found]
+            keys = _match_keys(path, found, given)
+            return given, [_read_member(path, archive, found[key]) for key in keys]
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
-    # What zipfile, zlib and struct raise for a damaged archive is documented nowhere.
-    except (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, ValueError, RuntimeError) as error:
+    # What zipfile, zlib, struct and numpy raise for a damaged archive is documented nowhere.
+    except (zipfile.BadZipFile, zlib.error, struct.error, *_UNREADABLE) as error:
         raise DataError(f"{path}: not an .npz file ({error}); write it with numpy.savez") from None
 
 
 def _read_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
-    """One array, its header checked against the member's size before anything is allocated."""
     where = f"{path}: array '{info.filename.removesuffix('.npy')}'"
     if info.file_size > MEMBER_LIMIT_NBYTES:
         raise DataError(f"{where} has {info.file_size} bytes, more than the limit of {MEMBER_LIMIT_NBYTES}")
-    with archive.open(info) as member:
-        try:
-            version = np.lib.format.read_magic(member)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(member)
-        except (ValueError, tokenize.TokenError) as error:
-            raise DataError(f"{where} is not a numpy array ({error})") from None
-        if dtype.hasobject:
-            raise DataError(f"{where} holds Python objects; only plain numbers are read")
-        expected = int(np.prod([int(dim) for dim in shape], dtype=object)) * dtype.itemsize
-        if min(shape, default=0) < 0 or dtype.itemsize == 0 or expected != info.file_size - member.tell():
-            raise DataError(
-                f"{where} declares the shape {list(shape)} of {dtype}, {expected} bytes, "
-                f"but {info.file_size - member.tell()} follow"
-            )
-    with archive.open(info) as member:
-        array: Array = np.lib.format.read_array(member, allow_pickle=False)
-        return array
+    return read_npy(lambda: archive.open(info), info.file_size, where)
 
 
-def _match_keys(path: Path, arrays: Mapping[str, Array], ports: Sequence[PortSpec]) -> list[Array]:
+def _match_keys(path: Path, found: Collection[str], ports: Sequence[PortSpec]) -> list[str]:
+    """Which key each port has."""
     positional = [f"arr_{position}" for position in range(len(ports))]
     named = [port.key for port in ports]
     for keys in (named, positional):
-        if set(arrays) == set(keys):
-            return [arrays[key] for key in keys]
-    missing = [f"{path}: no array for input {port}" for port in ports if port.key not in arrays]
-    extra = [
-        f"{path}: array '{key}' fits no input; the inputs are {', '.join(map(str, ports))}"
-        for key in arrays
-        if key not in named
-    ]
-    raise DataError(missing + extra)
+        if set(found) == set(keys):
+            return keys
+    missing = [f"{path}: no array for input {port}" for port in ports if port.key not in found]
+    known = set(named)
+    strange = [key for key in found if key not in known]
+    inputs = ", ".join([*map(str, ports[:_MOST_NAMED]), *_and_more(ports)])
+    extra = [f"{path}: array '{key}' fits no input; the inputs are {inputs}" for key in strange[:_MOST_NAMED]]
+    more = [f"{path}: {len(strange) - _MOST_NAMED} more arrays fit no input"] if len(strange) > _MOST_NAMED else []
+    raise DataError(missing + extra + more)
+
+
+def _and_more(ports: Sequence[PortSpec]) -> list[str]:
+    return [f"and {len(ports) - _MOST_NAMED} more"] if len(ports) > _MOST_NAMED else []
 
 
 def _as_port_dtype(array: Array, port: PortSpec) -> Array:

@@ -6,8 +6,9 @@ import re
 import shutil
 import tempfile
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -138,11 +139,42 @@ def read_array(path: Path) -> Array:
     """
     try:
         check_is_file(path)
-        array: Array = np.load(path, allow_pickle=False)
+        array = read_npy(lambda: path.open("rb"), path.stat().st_size, f"{path}: it")
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, EOFError, tokenize.TokenError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise DataError(f"{path}: not an .npy file ({error}); write it with numpy.save") from None
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf":
         raise DataError(f"{path}: not an array of numbers")
     return array
+
+
+def read_npy(opened: Callable[[], IO[bytes]], nbytes: int, where: str) -> Array:
+    """One array, its header checked against the size before anything is allocated.
+
+    Args:
+        opened: opens what holds it.
+        nbytes: its size, header included.
+        where: begins messages.
+
+    Raises:
+        DataError: it is no array, holds Python objects, or has more or fewer bytes than its header says.
+    """
+    with opened() as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, _, dtype = read(file)
+            if any(isinstance(dim, bool) for dim in shape):
+                raise TypeError(f"its shape is {shape}")
+        except (ValueError, TypeError, tokenize.TokenError) as error:
+            raise DataError(f"{where} is not a numpy array ({error}); write it with numpy.save") from None
+        rest = nbytes - file.tell()
+    if dtype.hasobject:
+        raise DataError(f"{where} holds Python objects; only plain numbers are read")
+    expected = int(np.prod([int(dim) for dim in shape], dtype=object)) * dtype.itemsize
+    if min(shape, default=0) < 0 or dtype.itemsize == 0 or expected != rest:
+        raise DataError(f"{where} declares the shape {list(shape)} of {dtype}, {expected} bytes, but {rest} follow")
+    with opened() as file:
+        array: Array = np.lib.format.read_array(file, allow_pickle=False)
+        return array
