@@ -9,11 +9,11 @@ from arenite.formats.tflite import export_model, import_model
 from arenite.interp.interpreter import Interpreter
 from arenite.ir.attrs import Attrs
 from arenite.ir.builder import GraphBuilder
-from arenite.ir.graph import Array
+from arenite.ir.graph import Array, Graph
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.movement import ReshapeAttrs
-from arenite.ops.state import HANDLE, CallOnceAttrs
+from arenite.ops.state import HANDLE, CallOnceAttrs, VarHandleAttrs
 from named_state import ROW, START, assigning, delay, feeds, handle, model_of
 from oracle import run_wheel
 
@@ -114,3 +114,50 @@ def test_assigning_another_size_breaks_a_constraint() -> None:
     builder.node("assign_variable", [state, x], [], Attrs(), name="misfit")
     with pytest.raises(ModelError, match="what is copied has a known shape, and is what the state holds"):
         Interpreter(builder.output(x), REGISTRY)
+
+
+def _reads_before(read: Quantization | None, *assigned: Quantization | None, dtype: DType = DType.INT8) -> Graph:
+    builder = GraphBuilder()
+    state = handle(builder)
+    before = builder.node("read_variable", [state], [TensorType(dtype, (1, 4), read)]).result
+    for index, quantization in enumerate(assigned):
+        x = builder.input(f"x_{index}", TensorType(dtype, (1, 4), quantization))
+        builder.node("assign_variable", [state, x], [])
+    return builder.output(before)
+
+
+@pytest.mark.wheel
+@pytest.mark.parametrize("dtype", [DType.INT8, DType.UINT8])
+@pytest.mark.parametrize(
+    ("read", "assigned", "start"), [(7, (11,), 11), (7, (11, 99), 11), (7, (None,), 0), (None, (7,), 7)]
+)
+def test_what_is_assigned_first_says_what_state_holds_at_first(
+    dtype: DType, read: int | None, assigned: tuple[int | None, ...], start: int
+) -> None:
+    reader, *writers = (
+        None if zero_point is None else Quantization.per_tensor(0.5, zero_point) for zero_point in (read, *assigned)
+    )
+    graph = _reads_before(reader, *writers, dtype=dtype)
+    zeros = [np.zeros((1, 4), dtype.numpy) for _ in graph.inputs]
+    ((wanted,),) = run_wheel(export_model(model_of(graph)), [zeros])
+    assert wanted.tolist() == [[start] * 4]
+    np.testing.assert_array_equal(Interpreter(graph, REGISTRY).run(zeros)[0], wanted)
+
+
+def test_state_that_is_only_read_starts_as_its_reader_says() -> None:
+    assert Interpreter(_reads_before(Quantization.per_tensor(0.5, 7)), REGISTRY).run([])[0].tolist() == [[7] * 4]
+
+
+def test_states_have_names_of_their_own() -> None:
+    """Containers, other states and values may all be called the same."""
+    builder = GraphBuilder()
+    x = builder.input("ring", ROW)
+    keys = [("", "ring"), ("box", "ring"), ("", "box/ring"), ("", "")]
+    for key in keys:
+        state = builder.node("var_handle", [], [HANDLE], VarHandleAttrs(*key), name="handle").result
+        builder.node("assign_variable", [state, x], [])
+    interpreter = Interpreter(builder.output(x), REGISTRY)
+    assert list(interpreter.state_names.items()) == list(
+        zip(keys, ["ring_1", "box/ring", "box/ring_1", "state"], strict=True)
+    )
+    assert interpreter.state().keys() == set(interpreter.state_names.values())

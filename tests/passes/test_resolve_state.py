@@ -10,9 +10,11 @@ from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Array, Graph
 from arenite.ops import core_registry
 from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
-from arenite.ops.state import CallOnceAttrs
+from arenite.ops.state import HANDLE, CallOnceAttrs, VarHandleAttrs
 from arenite.passes import resolve_state
 from arenite.passes.base import Context
+from arenite.passes.instruments import all_checks
+from arenite.passes.pipeline import run_pipeline
 from arenite.passes.resolve_state import ResolveState
 from named_state import ROW, START, assigning, delay, feeds, handle
 from passes.support import ops, verdicts
@@ -117,3 +119,25 @@ def test_no_copies_for_ops_that_are_not_known_nor_of_absent_operands() -> None:
     y = builder.node("tflite.CUSTOM", [state], [ROW]).result
     z = builder.node("concatenation", [x, None], [ROW], ConcatenationAttrs(-1)).result
     assert ResolveState().run(builder.output(y, z), Context(REGISTRY)).candidates == 0
+
+
+def test_states_of_one_name_in_two_containers_are_two() -> None:
+    """What each holds is compared by the instrument that compares what a model remembers."""
+    builder = GraphBuilder()
+    x = builder.input("ring", ROW)
+    handles = [
+        builder.node("var_handle", [], [HANDLE], VarHandleAttrs(box, "ring"), name=box or "handle").result
+        for box in ("", "box")
+    ]
+    first, second = (builder.node("read_variable", [each], [ROW], name="before").result for each in handles)
+    builder.node("assign_variable", [handles[1], first], [], name="shift")
+    builder.node("assign_variable", [handles[0], x], [], name="after")
+    graph = builder.output(first, second)
+    before = clone_graph(graph)
+    run_pipeline(graph, [ResolveState()], REGISTRY, instruments=all_checks())
+    assert {value.name for value in graph.values() if value.is_variable} == {"ring_1", "box/ring"}
+    same_for_twenty_invocations(before, graph)
+    one, other = (Interpreter(each, REGISTRY) for each in (before, graph))
+    one.run(feeds()[0])
+    other.run(feeds()[0])
+    np.testing.assert_equal(one.state(), other.state())

@@ -61,10 +61,15 @@ class Interpreter:
         """The type of each named state."""
         return self._resources.types
 
+    @property
+    def state_names(self) -> Mapping[Key, str]:
+        """What each named state is called in `state`."""
+        return self._resources.names
+
     def state(self) -> dict[str, Array]:
         """What every state holds now, by name: copies."""
         held = {value.name: array for value, array in self._state.items()}
-        held |= {"/".join(filter(None, key)): array for key, array in self._named.items()}
+        held |= {self.state_names[key]: array for key, array in self._named.items()}
         return {name: array.copy() for name, array in held.items()}
 
     def run(self, inputs: Inputs) -> list[Array]:

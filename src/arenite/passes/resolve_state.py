@@ -51,7 +51,8 @@ def _resolve(work: Work, once: list[Node], handles: list[Node]) -> None:
             work.consider(node).missed(started.reason, **started.arguments)
         return
     variables = {
-        key: work.rewriter.variable(key[1] or "state", contents, started.state_types[key])
+        # By the same name, under which what it holds is compared before and after.
+        key: work.rewriter.variable(started.state_names[key], contents, started.state_types[key])
         for key, contents in started.named_state.items()
     }
     for node in handles:
