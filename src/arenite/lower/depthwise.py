@@ -1,6 +1,7 @@
 """Kernels of depthwise_conv2d that treat each channel alone."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +29,31 @@ _TOGETHER = 3
 _PLANE_NBYTES = 1024
 _DIRECT_CODE_NBYTES = 700
 _PLANES_CODE_NBYTES = 1850
+
+
+@dataclass(frozen=True)
+class PlaneRates:
+    """Instructions that a kernel on planes takes on a Cortex-M4; tests/lower/test_costs.py measures them.
+
+    Attributes:
+        copied: for an element of a plane.
+        channel: for a channel of a band.
+        small_tap, small_result: where the kernel has a loop of its own for the filter.
+        tap, tap_row, result: elsewhere.
+        wide_result: for a result more, where sums or shifts are not narrow.
+    """
+
+    copied: float
+    channel: float
+    small_tap: float
+    small_result: float
+    tap: float
+    tap_row: float
+    result: float
+    wide_result: float
+
+
+_RATES = PlaneRates(4.0, 95.0, 1.75, 16.0, tap=4.7, tap_row=4.8, result=34.0, wide_result=30.0)
 
 
 def _channel_rows(call: OpCall) -> Int8Array:
@@ -114,16 +140,30 @@ def _prepare_planes(call: OpCall) -> tuple[Prepared, ...]:
 
 
 def _cost_planes(call: OpCall) -> KernelCost:
-    band, _, nbytes = plane_of(call)
+    channels, narrow = weight_of(call).shape[3], tables(call, _channel_rows(call)).narrow
+    instructions = plane_instructions(call, _RATES, small=narrow and has_small_windows(call), narrow=narrow)
+    return KernelCost(instructions, _PLANES_CODE_NBYTES + weight_of(call).size + 9 * channels, plane_of(call)[2])
+
+
+def has_small_windows(call: OpCall) -> bool:
+    """Whether windows are those for which kernels on planes have a loop of their own, if sums are what it takes."""
     height, width = conv_windows(call)
-    fast = width.filter == 3 and width.dilation == 1 and width.stride <= 2
-    wide = width.output + -width.output % _TOGETHER
-    bands = -(-height.output // band)
-    copied = call.operand(INPUT).dims[0] * call.operand(INPUT).dims[3] * bands * nbytes * 4.0
-    summed = macs_of(call) * wide / width.output * (2.1 if fast else 4.0)
-    instructions = copied + summed + _results(call) * 16.0
-    flash = _PLANES_CODE_NBYTES + weight_of(call).size + 9 * weight_of(call).shape[3]
-    return KernelCost(instructions, flash, nbytes)
+    return height.filter == width.filter == 3 and width.dilation == 1 and width.stride <= 2
+
+
+def plane_instructions(call: OpCall, rates: PlaneRates, *, small: bool, narrow: bool) -> float:
+    """An estimate; `small`: the kernel takes the loop that it has for small windows."""
+    band, _, nelem = plane_of(call)
+    height, width = conv_windows(call)
+    bands = call.operand(INPUT).dims[0] * -(-height.output // band)
+    if small:
+        taps, result = height.filter * width.filter * rates.small_tap, rates.small_result
+    else:
+        taps, result = height.filter * (width.filter * rates.tap + rates.tap_row), rates.result
+    rounded = (width.output + -width.output % _TOGETHER) / width.output
+    each = taps * rounded + result + (0.0 if narrow else rates.wide_result)
+    copied = call.operand(INPUT).dims[3] * bands * nelem * rates.copied
+    return copied + bands * call.results[0].dims[3] * rates.channel + _results(call) * each
 
 
 def _channel_in_one_plane(call: OpCall) -> bool | str:

@@ -8,7 +8,7 @@ from arenite._base.dtypes import DType
 from arenite.ir.opdef import Constraint, OpCall
 from arenite.kernels.families.weighted_wide import DEPTHWISE_PLANES_S16, DEPTHWISE_PLANES_U8
 from arenite.kernels.manifest import KernelInfo
-from arenite.lower.depthwise import common_params, macs_of, plane_of
+from arenite.lower.depthwise import PlaneRates, common_params, has_small_windows, macs_of, plane_instructions, plane_of
 from arenite.lower.grouped import OF, grouped_sums
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind, ParamValue
@@ -24,12 +24,9 @@ from arenite.lower.weighted_wide import (
     takes,
 )
 from arenite.lower.windowed import param_windows
-from arenite.ops.conv import conv_windows
 from arenite.ops.weighted import INPUT, Numbers, quantized_multipliers
 
-# Instructions on a Cortex-M4, as benchmarks/kernels.py measures them.
-_PER_MAC = {True: 2.1, False: 5.0}
-_PER_RESULT = {DType.UINT8: 22.0, DType.INT16: 25.0}
+_RATES = PlaneRates(6.0, 95.0, 2.1, 28.0, tap=4.8, tap_row=5.5, result=38.5, wide_result=12.5)
 _CODE_NBYTES = 1900
 
 
@@ -63,17 +60,16 @@ def _prepare(call: OpCall) -> tuple[Prepared, ...]:
 
 
 def _cost(call: OpCall) -> KernelCost:
-    band, _, nelem = plane_of(call)
-    height, width = conv_windows(call)
-    fast = height.filter == width.filter == 3 and width.dilation == 1 and width.stride <= 2
-    bands, dtype = -(-height.output // band), call.operand(INPUT).dtype
-    copied = call.operand(INPUT).dims[0] * call.operand(INPUT).dims[3] * bands * nelem * 6.0
-    results = macs_of(call) / (height.filter * width.filter)
-    rounded = (width.output + -width.output % 3) / width.output
-    instructions = copied + macs_of(call) * rounded * _PER_MAC[fast] + results * _PER_RESULT[dtype]
-    outputs = OF[call.op](call).weight
-    flash = _CODE_NBYTES + 2 * outputs.size + (9 if dtype is DType.UINT8 else 13) * len(outputs)
-    return KernelCost(instructions, int(flash), 2 * nelem)
+    convolution, dtype = OF[call.op](call), call.operand(INPUT).dtype
+    if dtype is DType.INT16:
+        table = tables_s16(call, convolution.weight)
+        narrow = table.once and bool((table.shifts < -1).all())
+    else:
+        narrow = is_narrow(call, convolution)
+    instructions = plane_instructions(call, _RATES, small=has_small_windows(call), narrow=narrow)
+    weight = convolution.weight
+    flash = _CODE_NBYTES + 2 * weight.size + (9 if dtype is DType.UINT8 else 13) * len(weight)
+    return KernelCost(instructions, int(flash), 2 * plane_of(call)[2])
 
 
 def _reference(params: Mapping[str, ParamValue], found: Mapping[str, "Numbers | None"]) -> None:

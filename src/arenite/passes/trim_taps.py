@@ -12,7 +12,7 @@ from arenite._base.remarks import Reason
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import OpCall
 from arenite.ir.pattern import Mismatch
-from arenite.ops.conv import conv_attrs, conv_windows
+from arenite.ops.conv import conv_windows
 from arenite.ops.windows import Window, spelled, window
 from arenite.passes.base import Close, Equivalence, Pass, Work
 
@@ -34,8 +34,9 @@ NO_MARGIN = Reason(
 FASTER_WHOLE = Reason("faster-whole", "kernels take the {taps} taps of {subject} faster than the {left} without zeros")
 
 _FAST = 3
-_FAST_TAP = {DType.INT8: 0.53, DType.UINT8: 0.42, DType.INT16: 0.42}
-"""What a tap of a depthwise filter of 3x3 costs, where others cost 1: kernels have a way of their own for these."""
+_HAVE_FAST = (DType.INT8, DType.UINT8, DType.INT16)
+_FAST_FILTER = 0.5
+"""What a depthwise filter of 3x3 costs, for which kernels have a loop of its own: less than one tap elsewhere."""
 _WHOLE_TAP = 0.5
 """What a tap of a filter costs that covers the whole input: it is a matrix product, others work on pairs of pixels."""
 _SHORT_ROW = 16
@@ -182,14 +183,14 @@ def _placed(windows: tuple[Window, Window], cuts: tuple[Cut, Cut]) -> tuple[Wind
 
 def _weight(node: Node, height: Window, width: Window) -> float:
     """What a pixel's taps cost, in multiply-accumulates of the slower kind."""
-    attrs, weights, data = conv_attrs(OpCall.of(node)), node.operand(1).type.dims, node.operand(0).type
+    weights, data = node.operand(1).type.dims, node.operand(0).type
     if node.op == "conv2d":
         row, outputs = width.filter * weights[3], weights[0] + weights[0] % 2
         each = row * outputs + (row * _GATHERED + _GATHERED_ROW if row < _SHORT_ROW else 0)
         whole = all(w.filter == w.size and not w.pad_before + w.pad_after for w in (height, width))
         return height.filter * each * (_WHOLE_TAP if whole else 1)
-    fast = (height.filter, width.filter) == (_FAST, _FAST) and attrs.dilation == (1, 1) and max(attrs.stride) <= 2
-    return height.filter * width.filter * (_FAST_TAP.get(data.dtype, 1) if fast else 1)
+    fast = height.filter == width.filter == _FAST and width.dilation == 1 and width.stride <= 2
+    return _FAST_FILTER if fast and data.dtype in _HAVE_FAST else height.filter * width.filter
 
 
 def _trim(node: Node, cuts: tuple[Cut, Cut], work: Work) -> None:
