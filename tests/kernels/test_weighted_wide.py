@@ -87,6 +87,25 @@ def test_many_taps_of_one_channel_leave_32_bits(how: str) -> None:
     agree(case, how)
 
 
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("exponent", [-9, -2, -1, 3])
+def test_halves_of_unsigned_matrix_products(how: str, exponent: int) -> None:
+    """Rounded once, away from zero; the last two by shifts that are not narrow."""
+    q, one = Quantization.per_tensor(2.0**exponent), Quantization.per_tensor(1.0, -128)
+    halves = np.arange(-600, 601) * 2.0 ** (-exponent - 1)
+    bias = np.concatenate([halves, halves - 1, halves + 1]).astype(np.int32)
+    data, weight = np.zeros((1, 1), np.int8), np.zeros((bias.size, 1), np.int8)
+    narrow = Case("fully_connected", FullyConnectedAttrs(), data, weight, bias, q, one, replace(one, zero_points=(-3,)))
+    case = unsigned(narrow, 128)
+    params = [kernel.prepare(case.call())[0].params for kernel in takers(case)]
+    assert {p["once"] for p in params} == {1}
+    assert {p["narrow"] for p in params if "narrow" in p} == {int(exponent < -1)}
+    exact = bias * 2.0**exponent
+    rounded = np.sign(exact) * np.floor(np.abs(exact) + 0.5)
+    np.testing.assert_array_equal(case.evaluate().reshape(-1), np.clip(rounded + 125, 0, 255))
+    agree(case, how)
+
+
 def _long(outputs: int) -> Case:
     data, weight = np.full((1, 1200), -128, np.int8), np.full((outputs, 1200), -127, np.int8)
     q = Quantization.per_tensor(0.5)

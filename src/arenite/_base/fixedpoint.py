@@ -6,6 +6,7 @@ requantization rounds twice, which is what TFLite-Micro's reference kernels do.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -113,6 +114,27 @@ def requantize_int64(accumulator: npt.ArrayLike, multiplier: npt.ArrayLike, shif
     return rounded
 
 
+def requantize_wide(accumulator: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64Array:
+    """`requantize_int64` as what is stored of it: wrapped to 32 bits."""
+    return wrap_int32(requantize_int64(accumulator, multiplier, shift))
+
+
+def requantize_once(accumulator: npt.ArrayLike, multiplier: npt.ArrayLike, shift: npt.ArrayLike) -> Int64Array:
+    """An int32 accumulator times `multiplier * 2**(shift - 31)`, rounded once, halves away from zero.
+
+    What LiteRT's reference kernel of FULLY_CONNECTED computes in double. The result may leave 32 bits; the arguments
+    are those of `requantize`.
+    """
+    total = 31 - np.asarray(shift, np.int64)
+    product = wrap_int32(np.asarray(accumulator, np.int64)) * np.asarray(multiplier, np.int64)
+    rounded: Int64Array = (product + (product >> 63) + (np.int64(1) << (total - 1))) >> total
+    return rounded
+
+
+Requantize = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], Int64Array]
+"""Accumulators, multipliers, shifts → what is stored of them, before the zero point: `requantize` and its like."""
+
+
 def clamp(values: Int64Array, low: int, high: int, dtype: npt.DTypeLike) -> npt.NDArray[np.signedinteger]:
     """Values limited to [low, high], as `dtype`."""
     return np.clip(values, low, high).astype(dtype)
@@ -127,7 +149,7 @@ def stored_sums(
     zero_point: int,
     limits: tuple[int, int],
     dtype: npt.DTypeLike,
-    rounds_once: bool = False,
+    rescale: Requantize = requantize,
 ) -> npt.NDArray[np.signedinteger]:
     """What is stored of sums of products: with their bias, requantized, offset and clamped.
 
@@ -139,18 +161,14 @@ def stored_sums(
         zero_point: of what is stored.
         limits: least and greatest number that is stored.
         dtype: of what is stored.
-        rounds_once: the sums have 64 bits and are rounded once (see `requantize_int64`); else they wrap at 32 bits.
+        rescale: how sums are requantized.
     """
     rows, biases = sums.reshape(-1, sums.shape[-1]), np.asarray(bias, np.int64)
     stored = np.empty(rows.shape, dtype)
     height = max(1, _BLOCK_NELEM // max(1, rows.shape[1]))
     for top in range(0, len(rows), height):
         totals = rows[top : top + height] + biases
-        if rounds_once:
-            scaled = wrap_int32(requantize_int64(totals, multiplier, shift))
-        else:
-            scaled = requantize(totals, multiplier, shift)
-        stored[top : top + height] = clamp(scaled + zero_point, *limits, dtype)
+        stored[top : top + height] = clamp(rescale(totals, multiplier, shift) + zero_point, *limits, dtype)
     return stored.reshape(sums.shape)
 
 

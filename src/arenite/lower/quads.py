@@ -30,7 +30,15 @@ from arenite.lower.weighted_wide import (
 )
 from arenite.lower.windowed import param_windows
 from arenite.ops.conv import patches
-from arenite.ops.weighted import INPUT, WEIGHT, Numbers, exact_product, quantization_of, quantized_multipliers
+from arenite.ops.weighted import (
+    INPUT,
+    WEIGHT,
+    Numbers,
+    exact_product,
+    quantization_of,
+    quantized_multipliers,
+    rounds_once,
+)
 
 _GROUP = 4
 # Elements that the inner loop takes without a rest.
@@ -117,7 +125,8 @@ def _prepare_u8(call: OpCall) -> tuple[Prepared, ...]:
     inner, data_zero_point = int(lowered[0].size), quantization_of(call.operand(INPUT)).zero_point
     sums = lowered.astype(np.int64).reshape(len(lowered), -1).sum(axis=1)
     biases = biases_of(call, len(lowered)) - data_zero_point * sums + inner * data_zero_point * zero_point
-    params = _quads(call, convolution, zero_point, narrow=int(is_narrow(call, convolution)), once=0, wide=0)
+    narrow, once = int(is_narrow(call, convolution)), int(rounds_once(call))
+    params = _quads(call, convolution, zero_point, narrow=narrow, once=once, wide=0)
     wrapped = _fours(biases.astype(np.int64)).astype(np.uint64).astype(np.uint32).view(np.int32)
     given_ = _arguments(_packed(convolution, lowered), wrapped, *quantized_multipliers(call, 1))
     return (Prepared(params, {**given_, "patch": _scratch_nelem(convolution) or None}, convolution.macs),)

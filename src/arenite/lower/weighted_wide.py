@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from arenite._base.dtypes import DType
-from arenite._base.fixedpoint import Int64Array, stored_sums
+from arenite._base.fixedpoint import Int64Array, requantize, requantize_once, requantize_wide, stored_sums
 from arenite.ir.opdef import Constraint, OpCall
 from arenite.kernels.families.weighted_wide import CONV2D_S16, CONV2D_U8
 from arenite.lower.grouped import OF, GroupedConvolution, grouped_sums, grouped_weights
 from arenite.lower.kernel import Kernel, KernelCost, OperandRef, Prepared, PreparedConstant, ResultRef
 from arenite.lower.program import ConstantKind, ParamValue
 from arenite.lower.weighted import CONSTANT_WEIGHTS, Arguments, given, number, output_range, stored_limits
-from arenite.ops.weighted import BIAS, INPUT, WEIGHT, Numbers, quantization_of, quantized_multipliers
+from arenite.ops.weighted import BIAS, INPUT, WEIGHT, Numbers, quantization_of, quantized_multipliers, rounds_once
 
 _REDUCED_LIMIT = 0x7FFF0000
 _CODE_NBYTES = 500
@@ -30,10 +30,6 @@ def takes(dtype: DType) -> Constraint:
         return call.operand(INPUT).dtype is dtype or f"found {call.operand(INPUT).dtype}"
 
     return Constraint(f"the input is {dtype}", holds)
-
-
-def _rounds_once(call: OpCall) -> bool:
-    return not call.has(BIAS) or call.operand(BIAS).dtype is DType.INT64
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ def reduced_multipliers(multipliers: Numbers) -> Numbers:
 
 def tables_s16(call: OpCall, weight: Numbers) -> TablesS16:
     """The constants of a node on int16 with these weights, (outputs, ...)."""
-    outputs, once = weight.shape[0], _rounds_once(call)
+    outputs, once = weight.shape[0], rounds_once(call)
     multipliers, shifts = quantized_multipliers(call, outputs)
     if once:
         multipliers = reduced_multipliers(multipliers)
@@ -88,7 +84,7 @@ def rescaled_s16(
         zero_point=0,
         limits=stored_limits(params),
         dtype=np.int16,
-        rounds_once=once,
+        rescale=requantize_wide if once else requantize,
     ).reshape(-1)
 
 
@@ -103,6 +99,7 @@ def stored_u8(
         zero_point=number(params, "output_zero_point"),
         limits=stored_limits(params),
         dtype=np.uint8,
+        rescale=requantize_once if number(params, "once") else requantize,
     ).reshape(-1)
 
 
@@ -169,6 +166,7 @@ def _prepare_u8(call: OpCall, convolution: GroupedConvolution) -> tuple[Prepared
         "multiplier": int(multipliers[0]),
         "shift": int(shifts[0]),
         **output_range(call),
+        "once": int(rounds_once(call)),
     }
     arguments: Arguments = {
         "input": OperandRef(INPUT),

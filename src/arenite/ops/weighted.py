@@ -8,7 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite._base.dtypes import DType
-from arenite._base.fixedpoint import Int64Array, quantize_multiplier, stored_sums
+from arenite._base.fixedpoint import (
+    Int64Array,
+    Requantize,
+    quantize_multiplier,
+    requantize,
+    requantize_once,
+    requantize_wide,
+    stored_sums,
+)
 from arenite.ir.attrs import Activation
 from arenite.ir.graph import Array
 from arenite.ir.opdef import Constraint, OpCall, OpError
@@ -230,11 +238,26 @@ def quantized_multipliers(call: OpCall, channels: int) -> tuple[npt.NDArray[np.i
     return np.array([m for m, _ in pairs], np.int32), np.array([s for _, s in pairs], np.int8)
 
 
-def requantized(call: OpCall, sums: Int64Array, bias: Array | None) -> Array:
-    """Quantized results of sums of products, whose last dimension is the output channel.
+def rounds_once(call: OpCall) -> bool:
+    """Whether sums are rounded once when they are requantized, not twice.
 
-    16-bit activations have sums of 64 bits that are rounded once, unless the bias is int32.
+    16-bit activations have sums of 64 bits that are, unless the bias is int32; so are
+    those of 32 bits of LiteRT's FULLY_CONNECTED on uint8, though not of its convolutions.
     """
+    dtype = call.results[0].dtype
+    if dtype is DType.INT16:
+        return not call.has(BIAS) or call.operand(BIAS).dtype is DType.INT64
+    return dtype is DType.UINT8 and call.op == "fully_connected"
+
+
+def _rescale(call: OpCall) -> Requantize:
+    if not rounds_once(call):
+        return requantize
+    return requantize_wide if call.results[0].dtype is DType.INT16 else requantize_once
+
+
+def requantized(call: OpCall, sums: Int64Array, bias: Array | None) -> Array:
+    """Quantized results of sums of products, whose last dimension is the output channel."""
     result = call.results[0]
     quantization = quantization_of(result)
     multipliers, shifts = quantized_multipliers(call, sums.shape[-1])
@@ -246,7 +269,7 @@ def requantized(call: OpCall, sums: Int64Array, bias: Array | None) -> Array:
         zero_point=quantization.zero_point,
         limits=activation_range(activation_of(call), quantization, result.dtype),
         dtype=result.dtype.numpy,
-        rounds_once=result.dtype is DType.INT16 and (bias is None or bias.dtype == np.int64),
+        rescale=_rescale(call),
     )
 
 

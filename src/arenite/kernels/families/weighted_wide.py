@@ -48,7 +48,7 @@ CONV2D_S16 = KernelInfo(
 CONV2D_U8 = KernelInfo(
     symbol="arenite_conv2d_u8",
     summary="Convolution of uint8, any filter, in groups; one result at a time.",
-    fields=(*_SHAPE, *fields("input_zero_point", "multiplier", "shift"), *OUTPUT_RANGE),
+    fields=(*_SHAPE, *fields("input_zero_point", "multiplier", "shift"), *OUTPUT_RANGE, *fields("once")),
     arguments=_of_u8("int16_t", _OUTPUT_U8),
     headers=_GROUPED,
 )

@@ -29,6 +29,7 @@ typedef struct {
     int32_t output_zero_point;
     int32_t clamp_low;
     int32_t clamp_high;
+    int32_t once; /* sums are rounded once, else twice */
 } arenite_conv2d_u8_params;
 
 /* Weights are [output_channels][filter_height][filter_width][input_channels / groups], less their zero point.
@@ -43,7 +44,7 @@ ARENITE_INLINE void arenite_conv2d_u8_core(const arenite_conv2d_u8_params *param
         ARENITE_FOR_EACH_PRODUCT(params, top, left, x, w,
                                  { sum += (uint32_t)((data[x] - zero_point) * taps[w]); })
         *output++ = arenite_store_u8(sum, params->multiplier, params->shift, params->output_zero_point, 0,
-                                     params->clamp_low, params->clamp_high);
+                                     params->once, params->clamp_low, params->clamp_high);
     })
 }
 

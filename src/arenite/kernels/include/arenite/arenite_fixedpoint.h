@@ -46,17 +46,29 @@ ARENITE_INLINE int8_t arenite_store_s8(int32_t scaled, int32_t shift, int32_t ze
     return (int8_t)arenite_clamp(stored, low, high);
 }
 
-/* A uint8 from a sum that wraps at 32 bits. `narrow`: it stays below 2^30, and the shift is in [-31, -1]. */
+/* accumulator * multiplier * 2^(shift - 31), rounded once, halves away from zero; for multiplier in [0, 2^31)
+ * and shift in [-31, 30]. */
+ARENITE_INLINE int64_t arenite_requantize_once(int32_t accumulator, int32_t multiplier, int32_t shift) {
+    const int64_t product = (int64_t)accumulator * multiplier;
+    return (product - (product < 0 ? 1 : 0) + ((int64_t)1 << (30 - shift))) >> (31 - shift);
+}
+
+/* A uint8 from a sum that wraps at 32 bits, rounded `once` or twice, halves away from zero. `narrow`: it
+ * stays below 2^30, and the shift is in [-31, -1]. */
 ARENITE_INLINE uint8_t arenite_store_u8(uint32_t sum, int32_t multiplier, int32_t shift, int32_t zero_point,
-                                        int32_t narrow, int32_t low, int32_t high) {
-    int32_t stored;
+                                        int32_t narrow, int32_t once, int32_t low, int32_t high) {
     if (narrow) {
-        const int32_t scaled = arenite_scale_doubled((int32_t)(2u * sum), multiplier);
-        stored = (((scaled + (scaled >> 31)) >> (-shift - 1)) + (2 * zero_point + 1)) >> 1;
-    } else {
-        stored = arenite_requantize((int32_t)sum, multiplier, shift) + zero_point;
+        /* Negative numbers are lowered where they are rounded last. */
+        const int32_t doubled = (int32_t)(2u * sum);
+        const int32_t scaled = once ? (int32_t)(((int64_t)doubled * multiplier + (doubled >> 31)) >> 32)
+                                    : arenite_scale_doubled(doubled, multiplier);
+        const int32_t lowered = once ? scaled : scaled + (scaled >> 31);
+        return (uint8_t)arenite_clamp(((lowered >> (-shift - 1)) + (2 * zero_point + 1)) >> 1, low, high);
     }
-    return (uint8_t)arenite_clamp(stored, low, high);
+    const int64_t scaled = once ? arenite_requantize_once((int32_t)sum, multiplier, shift)
+                                : arenite_requantize((int32_t)sum, multiplier, shift);
+    const int64_t stored = scaled + zero_point;
+    return (uint8_t)(stored < low ? low : stored > high ? high : stored);
 }
 
 #endif

@@ -52,7 +52,7 @@ ARENITE_INLINE void arenite_planes_store(const arenite_planes_params *params, co
             arenite_store_s32(sum, job->multiplier, job->shift, params->once, low, high);
     } else {
         ((uint8_t *)output)[at] = arenite_store_u8(sum, job->multiplier, job->shift,
-                                                   params->output_zero_point, params->narrow, low, high);
+                                                   params->output_zero_point, params->narrow, 0, low, high);
     }
 }
 

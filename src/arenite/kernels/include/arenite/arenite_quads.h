@@ -31,7 +31,7 @@ typedef struct {
     int32_t clamp_low;
     int32_t clamp_high;
     int32_t narrow; /* uint8: sums below 2^30, the shift in [-31, -1] */
-    int32_t once;   /* int16: sums are rounded once, by multipliers of 15 bits; else twice */
+    int32_t once;   /* sums are rounded once, int16 by multipliers of 15 bits; else twice */
     int32_t wide;   /* int16: sums may leave 32 bits */
 } arenite_quads_params;
 

@@ -32,7 +32,7 @@ ARENITE_INLINE void arenite_quads_u8_core(const arenite_quads_u8_params *params,
                                           uint8_t *patch) {
     const int32_t outputs = params->output_channels, zero_point = params->output_zero_point;
     const int32_t low = params->clamp_low, high = params->clamp_high;
-    const int32_t narrow = params->narrow;
+    const int32_t narrow = params->narrow, once = params->once;
     const int32_t multiplier = multipliers[0], shift = shifts[0];
     const int32_t taken = params->filter_height * params->filter_width * params->input_channels;
     ARENITE_FOR_EACH_QUAD_PIXEL(params, input, 1, patch, pixel, {
@@ -53,15 +53,15 @@ ARENITE_INLINE void arenite_quads_u8_core(const arenite_quads_u8_params *params,
                 row += pixel.row_step;
             } while (--rows > 0);
             const int32_t left = outputs - o;
-            *output++ = arenite_store_u8(s0, multiplier, shift, zero_point, narrow, low, high);
+            *output++ = arenite_store_u8(s0, multiplier, shift, zero_point, narrow, once, low, high);
             if (left > 1) {
-                *output++ = arenite_store_u8(s1, multiplier, shift, zero_point, narrow, low, high);
+                *output++ = arenite_store_u8(s1, multiplier, shift, zero_point, narrow, once, low, high);
             }
             if (left > 2) {
-                *output++ = arenite_store_u8(s2, multiplier, shift, zero_point, narrow, low, high);
+                *output++ = arenite_store_u8(s2, multiplier, shift, zero_point, narrow, once, low, high);
             }
             if (left > 3) {
-                *output++ = arenite_store_u8(s3, multiplier, shift, zero_point, narrow, low, high);
+                *output++ = arenite_store_u8(s3, multiplier, shift, zero_point, narrow, once, low, high);
             }
         }
     })
