@@ -337,3 +337,27 @@ def test_metadata_stays_when_the_file_is_optimised(path: Path, tmp_path: Path) -
     assert isinstance(result.model.details, TfliteDetails)
     arenite.optimize(arenite.load(out), check=0).write(again)
     assert read_layouts(arenite.load(again)) == read_layouts(result.model) is not None
+
+
+FLAT = "c = Conv <pads: ints = [1, 1, 1, 1]> (x, w) f = Flatten (c)"
+AROUND_PRODUCTS = {
+    "a vector": f"{FLAT} m = Mul (f, v) r = Relu (m) a = Add (r, v) y = MatMul (a, p)",
+    "images side by side": f"{FLAT} q = MaxPool <kernel_shape: ints = [1, 1]> (c) s = Sigmoid (q) g = Flatten (s)"
+    "b = Concat <axis: int = 1> (f, g) y = MatMul (b, pp)",
+    "a decoder": f"{FLAT} d = MatMul (f, p) e = Relu (d) h = Reshape (e, shape) y = Conv (h, w)",
+}
+
+
+@pytest.mark.parametrize("name", AROUND_PRODUCTS)
+def test_no_transpose_is_left_around_matrix_products(tmp_path: Path, name: str) -> None:
+    text = f"g (float[1, 2, 4, 3] x) => (y) {{ {AROUND_PRODUCTS[name]} }}"
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
+    rng = np.random.default_rng(0)
+    constants = {"w": (2, 2, 3, 3), "v": (24,), "p": (24, 24), "pp": (48, 24)}
+    for key, dims in constants.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(rng.normal(size=dims).astype(np.float32), key))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array([-1, 2, 4, 3]), "shape"))
+    (path := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    result = arenite.convert(arenite.load(path))
+    assert result.transposes == ()
+    assert result.checked.inputs == 3

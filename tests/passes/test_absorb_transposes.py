@@ -16,15 +16,13 @@ from arenite._base.dtypes import DType
 from arenite.formats.tflite import export_model
 from arenite.interp import interpreter_for
 from arenite.ir.attrs import Attrs
-from arenite.ir.builder import GraphBuilder
 from arenite.ir.clone import clone_graph
-from arenite.ir.graph import Graph, Value
+from arenite.ir.graph import Graph
 from arenite.ir.model import Model
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.activation import SoftmaxAttrs
 from arenite.ops.dense import FullyConnectedAttrs
-from arenite.ops.movement import ReshapeAttrs
 from arenite.ops.reduce import ReduceAttrs
 from arenite.passes.absorb_transposes import AbsorbTransposes, columns_of
 from arenite.passes.base import BitExact, Context
@@ -32,72 +30,10 @@ from arenite.passes.differential import agree
 from arenite.passes.feeds import made_up_feeds
 from arenite.passes.pipeline import run_pipeline
 from arenite.passes.presets import default_passes
+from passes.networks import DIMS, KINDS, TO_NHWC, Network
 from passes.support import ops, verdicts
 
 REGISTRY = core_registry()
-DIMS = (1, 2, 3, 4)
-TO_NHWC, TO_NCHW = (0, 2, 3, 1), (0, 3, 1, 2)
-KINDS = {
-    "int8": (DType.INT8, Quantization.per_tensor(0.5, -5)),
-    "uint8": (DType.UINT8, Quantization.per_tensor(0.5, 7)),
-    "float32": (DType.FLOAT32, None),
-}
-
-
-class Network:
-    """Builds graphs of one element type."""
-
-    def __init__(self, kind: str = "int8") -> None:
-        self.b = GraphBuilder()
-        self.kind = kind
-        self.dtype, self.quantization = KINDS[kind]
-
-    def type(self, dims: Sequence[int]) -> TensorType:
-        return TensorType(self.dtype, tuple(dims), self.quantization)
-
-    def input(self, dims: Sequence[int] = DIMS) -> Value:
-        return self.b.input("x", self.type(dims))
-
-    def transposed(self, x: Value, order: Sequence[int] = TO_NCHW, name: str = "transpose") -> Value:
-        perm = self.b.constant("perm", np.array(order, np.int32))
-        type_ = self.type([x.type.dims[axis] for axis in order])
-        return self.b.node("transpose", [x, perm], [type_], Attrs(), name=name).result
-
-    def reshaped(self, x: Value, dims: Sequence[int] = (1, -1), name: str = "reshape") -> Value:
-        dims = np.empty(x.type.dims).reshape(dims).shape
-        shape = self.b.constant("shape", np.array(dims, np.int32))
-        return self.b.node("reshape", [x, shape], [self.type(dims)], ReshapeAttrs(tuple(dims)), name=name).result
-
-    def relu(self, x: Value, name: str = "relu") -> Value:
-        return self.b.node("relu", [x], [x.type], Attrs(), name=name).result
-
-    def weights(self, inputs: int, outputs: int = 3) -> Value:
-        rng = np.random.default_rng(0)
-        if self.kind == "float32":
-            return self.b.constant("w", rng.standard_normal((outputs, inputs)).astype(np.float32))
-        if self.kind == "uint8":
-            array = rng.integers(0, 256, (outputs, inputs)).astype(np.uint8)
-            return self.b.constant("w", array, Quantization.per_tensor(0.0078125, 99))
-        scales = tuple(0.00390625 * (1 + i) for i in range(outputs))
-        array = rng.integers(-127, 128, (outputs, inputs)).astype(np.int8)
-        return self.b.constant("w", array, Quantization(scales, (0,) * outputs, 0))
-
-    def dense(self, x: Value, weights: Value | None = None, name: str = "dense", *, keep_dims: bool = False) -> Value:
-        weights = weights or self.weights(math.prod(x.type.dims[1:]))
-        outputs, inputs = weights.type.dims
-        dims = (*x.type.dims[:-1], outputs) if keep_dims else (x.type.nelem // inputs, outputs)
-        attrs = FullyConnectedAttrs(keep_dims=keep_dims)
-        return self.b.node("fully_connected", [x, weights], [self.type(dims)], attrs, name=name).result
-
-    def reduced(
-        self, x: Value, axes: Sequence[int] = (2, 3), op: str = "mean", name: str = "mean", *, keep_dims: bool = False
-    ) -> Value:
-        dims = [1 if i in axes else dim for i, dim in enumerate(x.type.dims) if keep_dims or i not in axes]
-        operands = [x, self.b.constant("axes", np.array(axes, np.int32))]
-        return self.b.node(op, operands, [self.type(dims)], ReduceAttrs(keep_dims), name=name).result
-
-    def to(self, *outputs: Value) -> Graph:
-        return self.b.output(*outputs)
 
 
 def said(graph: Graph, subject: str = "transpose") -> str:

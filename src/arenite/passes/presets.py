@@ -14,6 +14,7 @@ from arenite.passes.fuse_dilations import FuseDilations
 from arenite.passes.fuse_pads import FusePads
 from arenite.passes.join_slices import JoinSlices
 from arenite.passes.legalize_uint8 import LegalizeUint8
+from arenite.passes.order_rows import OrderRows
 from arenite.passes.pad_with_taps import PadWithTaps
 from arenite.passes.resolve_state import ResolveState
 from arenite.passes.straighten import Straighten
@@ -35,16 +36,17 @@ def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes) -> tuple[Pass, ...
     """What runs unless asked otherwise, before lowering.
 
     Folding exposes dead nodes; removing them first leaves values with fewer readers, so that more fuses, and saves
-    looking at what nobody reads. Weights take in transposes that no other one undoes. Dilations fuse early: they leave
-    views for others to merge, and a convolution beside what blocks kept it from. Activations fuse before pads, since
-    they bound what max pools see. Filters are trimmed once they pad themselves: only what pads more than it needs can
-    begin later.
+    looking at what nobody reads. Weights take in transposes that no other one undoes, before them and behind. Dilations
+    fuse early: they leave views for others to merge, and a convolution beside what blocks kept it from. Activations
+    fuse before pads, since they bound what max pools see. Filters are trimmed once they pad themselves: only what pads
+    more than it needs can begin later.
     """
     return (
         Fold(fold_max_nbytes),
         Straighten(),
         SimplifyTransposes(),
         AbsorbTransposes(),
+        OrderRows(),
         FuseDilations(),
         Canonicalize(),
         JoinSlices(),

@@ -228,13 +228,14 @@ def _untransposed_operand(value: Value, order: tuple[int, ...], work: Work) -> V
         return Mismatch(PER_CHANNEL, {"value": value.name})
     if value.type.nelem == 1:
         return value
-    array = _expanded(np.asarray(value.constant), len(order)).transpose(np.argsort(order))
-    type_ = replace(value.type, shape=array.shape)
-    return work.rewriter.constant(value.name, in_sequence(array), type_)
+    array = untransposed(np.asarray(value.constant), order)
+    return work.rewriter.constant(value.name, array, replace(value.type, shape=array.shape))
 
 
-def _expanded(array: Array, rank: int) -> Array:
-    return array[(None,) * (rank - array.ndim)]
+def untransposed(array: Array, order: Sequence[int]) -> Array:
+    """A constant beside what was transposed, for before that; it may have fewer dimensions. A splat stays one."""
+    expanded = array[(None,) * (len(order) - array.ndim)]
+    return in_sequence(expanded.transpose(np.argsort(order)))
 
 
 def _untransposed(dims: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
