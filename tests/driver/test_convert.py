@@ -361,3 +361,18 @@ def test_no_transpose_is_left_around_matrix_products(tmp_path: Path, name: str) 
     result = arenite.convert(arenite.load(path))
     assert result.transposes == ()
     assert result.checked.inputs == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "a = Add (x, three) k = Clip (a, zero, six) m = Mul (x, k) y = Div (m, six)",
+        "k = HardSigmoid <alpha: float = 0.16666667> (x) y = Mul (x, k)",
+    ],
+)
+def test_hard_swish_that_is_written_out(tmp_path: Path, body: str) -> None:
+    text = f"g (float[1, 2, 4, 3] x) => (y) <float three = {{3}}, float zero = {{0}}, float six = {{6}}> {{ {body} }}"
+    (path := tmp_path / "m.onnx").write_bytes(
+        onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}').SerializeToString()
+    )
+    assert arenite.convert(arenite.load(path)).operators == (("hard_swish", 1),)

@@ -11,6 +11,7 @@ from arenite.passes.fold import Fold
 from arenite.passes.fold_channels import FoldChannels
 from arenite.passes.fuse_activations import FuseActivations
 from arenite.passes.fuse_dilations import FuseDilations
+from arenite.passes.fuse_hard_swish import FuseHardSwish
 from arenite.passes.fuse_pads import FusePads
 from arenite.passes.join_slices import JoinSlices
 from arenite.passes.legalize_uint8 import LegalizeUint8
@@ -54,6 +55,7 @@ def default_passes(*, fold_max_nbytes: int = Fold.max_nbytes) -> tuple[Pass, ...
         DeadCodeElimination(),
         ComposeUnary(),
         FuseActivations(),
+        FuseHardSwish(),
         FusePads(),
         TrimTaps(),
         FoldChannels(),
