@@ -76,7 +76,7 @@ DEPTHWISE_PLANES_S8 = KernelInfo(
         *fields("narrow"),
     ),
     arguments=(*ARGUMENTS, Argument("plane", "int8_t", Role.SCRATCH)),
-    headers=HEADERS,
+    headers=(*HEADERS, "arenite_three.h"),
 )
 
 KERNELS: tuple[KernelInfo, ...] = (

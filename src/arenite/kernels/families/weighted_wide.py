@@ -87,7 +87,7 @@ _PLANES = (
     *OUTPUT_RANGE,
     *fields("narrow", "once"),
 )
-_PLANE_HEADERS = ("arenite_fixedpoint.h", "arenite_planes.h", "arenite_port.h", _WIDE)
+_PLANE_HEADERS = ("arenite_fixedpoint.h", "arenite_planes.h", "arenite_port.h", "arenite_three.h", _WIDE)
 _PLANE = Argument("plane", "int16_t", Role.SCRATCH)
 
 DEPTHWISE_PLANES_S16 = KernelInfo(

@@ -6,6 +6,7 @@
 
 #include "arenite_port.h"
 #include "arenite_requantize.h"
+#include "arenite_three.h"
 
 typedef struct {
     int32_t batches;
@@ -47,24 +48,6 @@ typedef struct {
     int32_t output_step; /* from one result to the next */
 } arenite_depthwise_planes_s8_job;
 
-/* One row of a filter that is three taps wide. */
-#define ARENITE_DEPTHWISE_PLANES_ROW(p, w, stride)                                                           \
-    do {                                                                                                     \
-        const int32_t w0 = (w)[0], w1 = (w)[1], w2 = (w)[2];                                                 \
-        s0 += (uint32_t)((p)[0] * w0);                                                                       \
-        s0 += (uint32_t)((p)[1] * w1);                                                                       \
-        s0 += (uint32_t)((p)[2] * w2);                                                                       \
-        s1 += (uint32_t)((p)[(stride)] * w0);                                                                \
-        s1 += (uint32_t)((p)[(stride) + 1] * w1);                                                            \
-        s1 += (uint32_t)((p)[(stride) + 2] * w2);                                                            \
-        s2 += (uint32_t)((p)[2 * (stride)] * w0);                                                            \
-        s2 += (uint32_t)((p)[2 * (stride) + 1] * w1);                                                        \
-        s2 += (uint32_t)((p)[2 * (stride) + 2] * w2);                                                        \
-        ARENITE_SETTLE(s0);                                                                                  \
-        ARENITE_SETTLE(s1);                                                                                  \
-        ARENITE_SETTLE(s2);                                                                                  \
-    } while (0)
-
 /* A filter of 3x3 taps side by side, at a stride that is known when compiled; sums are narrow. */
 ARENITE_INLINE void arenite_depthwise_planes_s8_3x3(const arenite_depthwise_planes_s8_job *job,
                                                     const int8_t *plane, int8_t *output, int32_t stride) {
@@ -76,11 +59,11 @@ ARENITE_INLINE void arenite_depthwise_planes_s8_3x3(const arenite_depthwise_plan
         for (int32_t left = job->width; left > 0; left -= 3) {
             const int8_t *q = p;
             uint32_t s0 = (uint32_t)job->bias, s1 = s0, s2 = s0;
-            ARENITE_DEPTHWISE_PLANES_ROW(q, w, stride);
+            ARENITE_ADD_THREE(q, w, stride);
             q += tap_step;
-            ARENITE_DEPTHWISE_PLANES_ROW(q, w + 3, stride);
+            ARENITE_ADD_THREE(q, w + 3, stride);
             q += tap_step;
-            ARENITE_DEPTHWISE_PLANES_ROW(q, w + 6, stride);
+            ARENITE_ADD_THREE(q, w + 6, stride);
             const int32_t multiplier = job->multiplier, right = job->right, nudge = job->nudge;
             *output = (int8_t)arenite_requantize_narrow((int32_t)s0, multiplier, right, nudge);
             output += output_step;
@@ -99,8 +82,6 @@ ARENITE_INLINE void arenite_depthwise_planes_s8_3x3(const arenite_depthwise_plan
         plane += job->plane_step;
     }
 }
-
-#undef ARENITE_DEPTHWISE_PLANES_ROW
 
 /* Apart, so that each has all registers to itself. */
 ARENITE_SHARED void arenite_depthwise_planes_s8_3x3_1(const arenite_depthwise_planes_s8_job *job,

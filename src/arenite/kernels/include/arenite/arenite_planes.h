@@ -7,6 +7,7 @@
 #include "arenite_fixedpoint.h"
 #include "arenite_port.h"
 #include "arenite_rescale_s64.h"
+#include "arenite_three.h"
 
 typedef struct {
     int32_t batches;
@@ -56,24 +57,6 @@ ARENITE_INLINE void arenite_planes_store(const arenite_planes_params *params, co
     }
 }
 
-/* Adds a row of three taps side by side to three neighbouring sums. */
-#define ARENITE_PLANES_THREE(p, w, stride)                                                                   \
-    do {                                                                                                     \
-        const int32_t w0 = (w)[0], w1 = (w)[1], w2 = (w)[2];                                                 \
-        s0 += (uint32_t)((p)[0] * w0);                                                                       \
-        s0 += (uint32_t)((p)[1] * w1);                                                                       \
-        s0 += (uint32_t)((p)[2] * w2);                                                                       \
-        s1 += (uint32_t)((p)[stride] * w0);                                                                  \
-        s1 += (uint32_t)((p)[(stride) + 1] * w1);                                                            \
-        s1 += (uint32_t)((p)[(stride) + 2] * w2);                                                            \
-        s2 += (uint32_t)((p)[2 * (stride)] * w0);                                                            \
-        s2 += (uint32_t)((p)[2 * (stride) + 1] * w1);                                                        \
-        s2 += (uint32_t)((p)[2 * (stride) + 2] * w2);                                                        \
-        ARENITE_SETTLE(s0);                                                                                  \
-        ARENITE_SETTLE(s1);                                                                                  \
-        ARENITE_SETTLE(s2);                                                                                  \
-    } while (0)
-
 /* One channel of a band, whose first result is output[at]. `stride` is the horizontal one of 3x3 taps side by
  * side, or 0 for any filter. */
 ARENITE_INLINE void arenite_planes_channel(const arenite_planes_params *params, const arenite_planes_job *job,
@@ -90,11 +73,11 @@ ARENITE_INLINE void arenite_planes_channel(const arenite_planes_params *params, 
             uint32_t s0 = job->bias, s1 = s0, s2 = s0;
             const int16_t *w = job->weights, *q = p;
             if (stride != 0) {
-                ARENITE_PLANES_THREE(q, w, stride);
+                ARENITE_ADD_THREE(q, w, stride);
                 q += tap_step;
-                ARENITE_PLANES_THREE(q, w + 3, stride);
+                ARENITE_ADD_THREE(q, w + 3, stride);
                 q += tap_step;
-                ARENITE_PLANES_THREE(q, w + 6, stride);
+                ARENITE_ADD_THREE(q, w + 6, stride);
             } else {
                 for (int32_t ky = params->filter_height; ky > 0; --ky) {
                     const int16_t *tap = q;
@@ -124,8 +107,6 @@ ARENITE_INLINE void arenite_planes_channel(const arenite_planes_params *params, 
         line += params->plane_width * params->stride_height;
     }
 }
-
-#undef ARENITE_PLANES_THREE
 
 /* The part of a band's planes that lies inside the image. */
 typedef struct {
@@ -215,5 +196,50 @@ ARENITE_INLINE int32_t arenite_planes_are_small(const arenite_planes_params *par
     return params->filter_height == 3 && params->filter_width == 3 && params->dilation_width == 1 &&
            params->stride_width <= 2;
 }
+
+/* Defines the kernel whose inputs and results are of a type and whose biases of another; `wide`: int16. The
+ * loops lie apart, so that each has all registers to itself. Weights are [channels *
+ * multiplier][filter_height][filter_width], less their zero point. */
+#define ARENITE_PLANES_KERNEL(symbol, type, bias_type, wide)                                                 \
+    typedef arenite_planes_params symbol##_params;                                                           \
+                                                                                                             \
+    ARENITE_SHARED void symbol##_3x3_1(const arenite_planes_params *params, const arenite_planes_job *job,   \
+                                       const int16_t *plane, void *output, int32_t at) {                     \
+        arenite_planes_channel(params, job, plane, output, at, wide, 1);                                     \
+    }                                                                                                        \
+                                                                                                             \
+    ARENITE_SHARED void symbol##_3x3_2(const arenite_planes_params *params, const arenite_planes_job *job,   \
+                                       const int16_t *plane, void *output, int32_t at) {                     \
+        arenite_planes_channel(params, job, plane, output, at, wide, 2);                                     \
+    }                                                                                                        \
+                                                                                                             \
+    ARENITE_SHARED void symbol##_any(const arenite_planes_params *params, const arenite_planes_job *job,     \
+                                     const int16_t *plane, void *output, int32_t at) {                       \
+        arenite_planes_channel(params, job, plane, output, at, wide, 0);                                     \
+    }                                                                                                        \
+                                                                                                             \
+    ARENITE_INLINE void symbol##_channel(const arenite_planes_params *params, const arenite_planes_job *job, \
+                                         const int16_t *plane, void *output, int32_t at) {                   \
+        if (!arenite_planes_are_small(params)) {                                                             \
+            symbol##_any(params, job, plane, output, at);                                                    \
+        } else if (params->stride_width == 1) {                                                              \
+            symbol##_3x3_1(params, job, plane, output, at);                                                  \
+        } else {                                                                                             \
+            symbol##_3x3_2(params, job, plane, output, at);                                                  \
+        }                                                                                                    \
+    }                                                                                                        \
+                                                                                                             \
+    ARENITE_INLINE void symbol##_core(                                                                       \
+        const symbol##_params *params, const type *input, const int16_t *weights, const bias_type *biases,   \
+        const int32_t *multipliers, const int8_t *shifts, type *output, int16_t *plane) {                    \
+        ARENITE_PLANES(params, type, input, weights, biases, multipliers, shifts, output, plane,             \
+                       symbol##_channel);                                                                    \
+    }                                                                                                        \
+                                                                                                             \
+    ARENITE_SHARED void symbol(const symbol##_params *params, const type *input, const int16_t *weights,     \
+                               const bias_type *biases, const int32_t *multipliers, const int8_t *shifts,    \
+                               type *output, int16_t *plane) {                                               \
+        symbol##_core(params, input, weights, biases, multipliers, shifts, output, plane);                   \
+    }
 
 #endif
