@@ -18,7 +18,7 @@ from arenite.driver.optimize_result import FoldFunction, OptimizeOptions, Optimi
 from arenite.driver.options import CompileOptions, ObjectiveName, Simulate
 from arenite.interp.facade import Interpreter
 from arenite.ir.clone import clone_graph
-from arenite.ir.model import Model
+from arenite.ir.model import Model, check_loaded
 
 __all__ = [
     "CompileResult",
@@ -78,7 +78,7 @@ def compile(  # noqa: A001 - the verb of the command line
     Raises:
         arenite.AreniteError: the model cannot be compiled within the limits, or a tool failed.
     """
-    _check_loaded(model)
+    check_loaded(model)
     options = CompileOptions(
         target=target,
         name=name,
@@ -130,6 +130,7 @@ def optimize(
     Raises:
         arenite.AreniteError: an option does not fit the model, or the result is not what the original is.
     """
+    check_loaded(model)
     options = OptimizeOptions(
         input_shapes={name: tuple(shape) for name, shape in (input_shapes or {}).items()},
         outputs=tuple(outputs),
@@ -180,7 +181,7 @@ def convert(
         arenite.AreniteError: an option does not fit the model, something in it has no counterpart, or the result is
             not what the original is.
     """
-    _check_loaded(model)
+    check_loaded(model)
     options = ConvertOptions(
         optimize=OptimizeOptions(
             input_shapes={name: tuple(shape) for name, shape in (input_shapes or {}).items()},
@@ -200,8 +201,3 @@ def convert(
     from arenite.driver.convert import convert_loaded  # noqa: PLC0415 - heavy
 
     return convert_loaded(replace(model, graph=clone_graph(model.graph)), options)
-
-
-def _check_loaded(model: object) -> None:
-    if not isinstance(model, Model):
-        raise TypeError(f"expected a Model, found {type(model).__name__}; load a file with arenite.load(path)")

@@ -53,9 +53,11 @@ def test_the_interpreter_has_tflites_names() -> None:
     assert interpreter.get_tensor(result["index"]).shape == tuple(result["shape"])
 
 
-def test_a_path_is_not_a_model_yet() -> None:
+@pytest.mark.parametrize("use", [arenite.compile, arenite.optimize, arenite.convert, arenite.Interpreter])
+@pytest.mark.parametrize("given", [str(DIGITS), None, 5])
+def test_a_path_is_not_a_model_yet(use: Any, given: object) -> None:
     with pytest.raises(TypeError, match=r"load a file with arenite\.load"):
-        arenite.compile(str(DIGITS))  # type: ignore[arg-type]
+        use(given)
 
 
 def test_the_version_is_that_of_the_package() -> None:

@@ -1,6 +1,7 @@
 """The log of a debug build, whatever happens to it on its way."""
 
 import random
+import time
 import zlib
 from pathlib import Path
 
@@ -152,3 +153,10 @@ def test_no_damage_makes_wrong_bytes(tmp_path_factory: pytest.TempPathFactory, n
     for run in log.runs:
         for record in run.records.values():
             assert all(DATA[offset : offset + len(piece)] == piece for offset, piece in record.pieces.items())
+
+
+def test_many_invocations_are_read_in_time_that_grows_with_their_number(tmp_path: Path) -> None:
+    text = "\n".join(line("D", f"{0:08x} {0:08x} 00", run=run) for run in range(30_000))
+    start = time.process_time()
+    assert len(read(tmp_path, text).runs) == 30_000
+    assert time.process_time() - start < 5

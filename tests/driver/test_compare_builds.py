@@ -90,3 +90,13 @@ def test_options_of_models_are_refused_for_builds(builds: tuple[Path, Path], tmp
         compare(*builds, None).problem(0.0)
     with pytest.raises(DataError, match=r"report\.json: there is no such file"):
         compare(tmp_path, builds[0], None)
+
+
+@pytest.mark.parametrize("number", [10**400, True, -(2**63), "7", None])
+def test_what_is_no_figure_is_not_known(builds: tuple[Path, Path], tmp_path: Path, number: object) -> None:
+    """A report may come from a stranger."""
+    odd = edited(builds[0], tmp_path / "odd", instructions=number)
+    for pair in ((odd, builds[0]), (builds[0], odd)):
+        found = compare_builds(*pair)
+        assert None in (found.layers[0].instructions.a, found.layers[0].instructions.b)
+        assert found.to_text()

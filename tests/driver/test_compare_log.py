@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -249,6 +250,14 @@ def test_the_log_of_another_model_is_told(tmp_path: Path, digits_log: Path) -> N
 
 
 @pytest.mark.gcc
+def test_a_log_of_many_firmwares_is_not_compiled_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "board.log"
+    bodies = [f"ARN B {number:08x} 00000000 name=n{number}" for number in range(100)]
+    path.write_text("".join(f"${body}*{zlib.crc32(body.encode()):08x}\n" for body in bodies))
+    with pytest.raises(DataError, match="the log tells of 100 ways to compile the network, at most 16 are tried"):
+        compare_log(DIGITS, path, None)
+
+
 def test_the_command_line_names_layer_and_element(tmp_path: Path) -> None:
     made = built(DIGITS)
     log, _ = host_log(made, tmp_path, flip=weights(made, 2))

@@ -193,6 +193,13 @@ def test_what_loops_stack_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         runner(imported(looping(50))).run({"x": np.zeros(2, np.float32)})
 
 
+def test_an_output_that_repeats_without_end_is_refused() -> None:
+    nodes = [node("Expand", ["x", "wide"], ["y"])]
+    model = imported(model_of(nodes, {"x": [1]}, ["y"], {"wide": np.array([2**40], np.int64)}))
+    with pytest.raises(ModelError, match=r"output 'y' is float32\[1099511627776\]: 4,398,046,511,104 bytes"):
+        runner(model).run([np.ones(1, np.float32)])
+
+
 # Real models
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

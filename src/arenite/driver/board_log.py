@@ -78,16 +78,16 @@ def read_board_log(path: Path) -> BoardLog:
         DataError: it cannot be read, or has no line of a debug build.
     """
     data = read_file(path, limit_nbytes=_LIMIT_NBYTES)
-    runs: list[LoggedRun] = []
+    runs = _Runs()
     good = sum(_take(runs, line) for line in _good_lines(data))
     marks = data.count(_MARK)
-    if not runs:
+    if not runs.all:
         found = f"{marks} lines, all damaged" if marks else "none"
         raise DataError(
             f"{path}: expected lines of a debug build ('$ARN ...'), found {found}; "
             "build the firmware from 'arenite compile --debug-layers', and log what it writes"
         )
-    return BoardLog(tuple(runs), marks - good)
+    return BoardLog(tuple(runs.all), marks - good)
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,24 @@ def _good_lines(data: bytes) -> Iterator[_Line]:
             yield _Line(match[2].decode("ascii"), match[3].decode("ascii"), int(match[4], 16), fields)
 
 
-def _take(runs: list[LoggedRun], line: _Line) -> bool:
+class _Runs:
+    """Invocations in the log's order, and of each build and number the latest."""
+
+    def __init__(self) -> None:
+        self.all: list[LoggedRun] = []
+        self.latest: dict[tuple[str, int], LoggedRun] = {}
+
+    def add(self, run: LoggedRun) -> LoggedRun:
+        self.all.append(run)
+        self.latest[run.build, run.number] = run
+        return run
+
+
+def _take(runs: _Runs, line: _Line) -> bool:
     """Whether a line says what its kind says; it goes to the latest invocation that it can belong to."""
     try:
         if line.kind == "B":
-            runs.append(LoggedRun(line.build, line.run, _words(line.fields)))
+            runs.add(LoggedRun(line.build, line.run, _words(line.fields)))
         elif line.kind == "E":
             _run_of(runs, line, lambda _: True).ended = True
         elif line.kind == "S":
@@ -129,7 +142,7 @@ def _words(fields: tuple[str, ...]) -> dict[str, list[str]]:
     return words
 
 
-def _take_summary(runs: list[LoggedRun], line: _Line) -> None:
+def _take_summary(runs: _Runs, line: _Line) -> None:
     index, nbytes, crc = (int(text, 16) for text in line.fields)
     _check(index, nbytes)
     run = _run_of(runs, line, lambda run: _record(run, index).crc in (None, crc))
@@ -137,7 +150,7 @@ def _take_summary(runs: list[LoggedRun], line: _Line) -> None:
     record.nbytes, record.crc = nbytes, crc
 
 
-def _take_data(runs: list[LoggedRun], line: _Line) -> None:
+def _take_data(runs: _Runs, line: _Line) -> None:
     index_text, offset_text, data_text = line.fields
     index, offset, data = int(index_text, 16), int(offset_text, 16), bytes.fromhex(data_text)
     _check(index, offset)
@@ -154,10 +167,7 @@ def _record(run: LoggedRun, index: int) -> LoggedRecord:
     return run.records.get(index, LoggedRecord())
 
 
-def _run_of(runs: list[LoggedRun], line: _Line, fits: Callable[[LoggedRun], bool]) -> LoggedRun:
+def _run_of(runs: _Runs, line: _Line, fits: Callable[[LoggedRun], bool]) -> LoggedRun:
     """The latest invocation of this build and number; another one where that says otherwise, or there is none."""
-    found = next((run for run in reversed(runs) if (run.build, run.number) == (line.build, line.run)), None)
-    if found is None or not fits(found):
-        found = LoggedRun(line.build, line.run)
-        runs.append(found)
-    return found
+    found = runs.latest.get((line.build, line.run))
+    return found if found is not None and fits(found) else runs.add(LoggedRun(line.build, line.run))

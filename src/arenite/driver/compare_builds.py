@@ -165,7 +165,8 @@ def _at(content: object, path: str) -> object:
 
 def _number(content: object, path: str) -> int | None:
     value = _at(content, path)
-    return value if isinstance(value, int) else None
+    # What is beyond any computer is no figure, nor is true.
+    return value if type(value) is int and abs(value) < 2**63 else None
 
 
 def _text(content: object, path: str) -> str:

@@ -1,5 +1,6 @@
 """`compare model.tflite board.log`: what the board computed, layer by layer, against what it should have."""
 
+import json
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ Array = npt.NDArray[np.generic]
 Bytes = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 Status = Literal["equal", "differs", "incomplete", "missing"]
+
+_MOST_BUILDS = 16
+"""How many firmwares a log may be of: the network is compiled for each until one fits."""
 
 _FLOAT_TOLERANCE = 1e-4
 """Compilers and C libraries do not agree on the last bits of floats."""
@@ -201,24 +205,30 @@ def compare_log(model_path: Path, log_path: Path, inputs: Path | None) -> LogCom
 
 def _build_of(model: Model, log: BoardLog, path: Path) -> Build:
     """The model, compiled as the log says."""
-    found = []
+    names: dict[str, set[str]] = {}
     for each in log.runs:
-        key = (each.build, each.words)
-        if each.words is not None and key not in found:
-            found.append(key)
-    if not found:
+        if each.words is not None:
+            names.setdefault(json.dumps(each.words), set()).add(each.build)
+    if not names:
         raise DataError(f"{path}: no line that begins an invocation is whole; log from the start of the firmware on")
+    if len(names) > _MOST_BUILDS:
+        raise DataError(
+            f"{path}: the log tells of {len(names)} ways to compile the network, at most {_MOST_BUILDS} are tried; "
+            "cut it into one log for each firmware"
+        )
     problems = []
-    for name, words in found:
+    for text, known in names.items():
+        words = json.loads(text)
         try:
-            built = build(model, options_of_log(words or {}), lambda _: None)
+            built = build(model, options_of_log(words), lambda _: None)
         except (KeyError, ValueError, AreniteError) as error:
             problems.append(f"{path}: the options in the log do not fit the model: {error}")
             continue
-        if fingerprint(built.program) == name:
+        if fingerprint(built.program) in known:
             return built
+        prints = ", ".join(sorted(known)[:3])
         problems.append(
-            f"{path}: the log is of a network '{(words or {}).get('name', ['?'])[0]}' with the fingerprint {name}, and "
+            f"{path}: the log is of a network '{words.get('name', ['?'])[0]}' with the fingerprint {prints}, and "
             f"this model compiles to {fingerprint(built.program)}: give the model that the firmware was compiled from, "
             "by the same version of Arenite"
         )

@@ -9,7 +9,7 @@ from arenite._base.errors import DataError
 from arenite.interp.inputs import input_problems
 from arenite.interp.interpreter import Interpreter as GraphInterpreter
 from arenite.ir.graph import Array, Value
-from arenite.ir.model import Model
+from arenite.ir.model import Model, check_loaded
 from arenite.ir.opdef import Registry
 from arenite.ops import core_registry
 
@@ -54,6 +54,7 @@ class Interpreter:
     def __init__(
         self, model: Model, *, registry: Registry | None = None, experimental_preserve_all_tensors: bool = False
     ) -> None:
+        check_loaded(model)
         self._interpreter = GraphInterpreter(model.graph, registry or core_registry())
         self._preserve_all = experimental_preserve_all_tensors
         self._graph = model.graph

@@ -24,6 +24,9 @@ Content = Any
 MAX_TRIPS = 10_000_000
 """How often all loops of one invocation may run together: whatever runs longer never ends."""
 
+MAX_OUTPUT_NBYTES = 2**31
+"""How many bytes an output may take."""
+
 MAX_STACKED_NBYTES = 2**31
 """How many bytes the results of one loop's iterations may take together."""
 
@@ -99,7 +102,7 @@ class OnnxInterpreter:
             kept.update((value.name, live[value]) for value in node.results if keep(value))
             for value in self._last.get(node, ()):
                 live.pop(value, None)
-        outputs = [_own(_read(value, live)) for value in self.graph.outputs]
+        outputs = [_own(value, _read(value, live)) for value in self.graph.outputs]
         return Trace(outputs, kept)
 
     def _checked(self, inputs: Inputs) -> list[Content]:
@@ -273,8 +276,16 @@ def _read(value: Value, live: dict[Value, Content]) -> Content:
     return live[value] if value.constant is None else value.constant
 
 
-def _own(content: Content) -> Content:
-    return np.array(content) if isinstance(content, (np.ndarray, np.generic)) else content
+def _own(value: Value, content: Content) -> Content:
+    """An output's own array: what repeats without taking memory takes it here."""
+    if not isinstance(content, (np.ndarray, np.generic)):
+        return content
+    if content.nbytes > MAX_OUTPUT_NBYTES:
+        raise ModelError(
+            f"output '{value.name}' is {content.dtype}{list(content.shape)}: {content.nbytes:,} bytes, more than the "
+            f"{MAX_OUTPUT_NBYTES:,} that are given"
+        )
+    return np.array(content)
 
 
 def _stacked(rows: list[Content], end: Value) -> Content:

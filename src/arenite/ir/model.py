@@ -27,3 +27,13 @@ class Model:
     format: str = "tflite"
     details: Details = field(default_factory=Details)
     sha256: str = ""
+
+
+def check_loaded(model: object) -> None:
+    """Refuse what is no model, such as the path of one.
+
+    Raises:
+        TypeError: says how to load it.
+    """
+    if not isinstance(model, Model):
+        raise TypeError(f"expected a Model, found {type(model).__name__}; load a file with arenite.load(path)")
