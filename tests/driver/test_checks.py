@@ -18,6 +18,8 @@ from arenite.ir.model import Model
 from arenite.ir.types import Quantization, TensorType
 from arenite.ops import core_registry
 from arenite.ops.dense import FullyConnectedAttrs
+from arenite.ops.state import CallOnceAttrs
+from named_state import ROW, START, assigning, handle
 
 REGISTRY = core_registry()
 
@@ -155,3 +157,16 @@ def test_tensors_that_no_device_can_hold_are_refused_at_once() -> None:
         (problem,) = caught.value.problems
         assert "'z' 67,108,868, 'large' 67,108,868" in problem
         assert "fits" not in problem
+
+
+def test_state_that_is_read_before_it_is_started_is_the_one_reason() -> None:
+    """Not that handles have no kernels."""
+    b = GraphBuilder()
+    x = b.input("x", ROW)
+    before = b.node("read_variable", [handle(b)], [ROW], name="before").result
+    b.node("call_once", [], [], CallOnceAttrs(1), name="once", regions=[assigning(START)])
+    b.node("assign_variable", [handle(b), x], [], name="after")
+    with pytest.raises(ModelError) as caught:
+        build(Model("m", b.output(before)), CompileOptions(simulate="off"), lambda _: None)
+    (problem,) = caught.value.problems
+    assert problem.startswith("node 'once': once runs once, but state is read or changed before it does: compile a ")

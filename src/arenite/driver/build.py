@@ -1,6 +1,6 @@
 """From a model to a program and its C files: passes, lowering, code."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from arenite.driver.toolbox import Toolbox, default_toolbox
 from arenite.ir.clone import clone_graph
 from arenite.ir.graph import Graph
 from arenite.ir.model import Model
+from arenite.ir.opdef import Registry, Trait
 from arenite.lower.lower import lower
 from arenite.lower.program import Program
 from arenite.lower.select import Objective
@@ -22,6 +23,7 @@ from arenite.passes.differential import Differential
 from arenite.passes.fold import Fold
 from arenite.passes.instruments import VerifyGraph
 from arenite.passes.pipeline import PassRow, run_pipeline
+from arenite.passes.resolve_state import ResolveState
 from arenite.targets import Target, get, load_board
 
 Step = Callable[[str], None]
@@ -89,6 +91,17 @@ def _in_pieces(error: AreniteError, options: CompileOptions, target: Target) -> 
         )
 
 
+def _not_started(graph: Graph, registry: Registry, remarks: Iterable[Remark]) -> Iterator[str]:
+    """Why state has no first contents; without any, each of its handles would be named instead."""
+    once = {node.name for node in graph.nodes if node.op in registry and registry[node.op].has(Trait.ONCE)}
+    for remark in remarks:
+        if remark.pass_name == ResolveState.name and remark.subject in once:
+            yield (
+                f"node '{remark.subject}': {remark.text}: compile a network in which it is first, and computes from "
+                "constants alone"
+            )
+
+
 def find_target(name: str) -> Target:
     """A core by its name, or a board by the path of its .toml.
 
@@ -113,6 +126,8 @@ def build(model: Model, options: CompileOptions, step: Step, toolbox: Toolbox | 
     graph = clone_graph(model.graph)
     instruments = (VerifyGraph(), Differential(n_random=1, edges=False, most_work=MOST_WORK))
     result = run_pipeline(graph, _passes(tools.passes, options), tools.registry, instruments=instruments)
+    if problems := list(_not_started(graph, tools.registry, result.remarks)):
+        raise ModelError(problems)
     step("choosing kernels, planning memory")
     # An array lies in one piece; what all memories hold together is checked when everything is known.
     limit = options.ram_limit_nbytes if options.ram_limit_nbytes is not None else target.largest_nbytes("ram")
