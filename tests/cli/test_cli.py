@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -267,3 +268,24 @@ def test_output_that_nobody_takes(arguments: str, redirect: str) -> None:
     if redirect == ">/dev/full":
         assert done.returncode == 1
         assert "No space left" in done.stderr
+
+
+_ENDED = """
+import os, signal, tempfile
+from arenite.cli import main as cli
+
+def app(_):
+    with tempfile.TemporaryDirectory():
+        os.kill(os.getpid(), signal.SIGTERM)
+
+cli.app = app
+cli.main([])
+"""
+
+
+def test_who_is_ended_leaves_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", _ENDED], env=environment, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert done.stderr == b""
+    assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,9 @@
 
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -90,8 +92,19 @@ def _tell(text: str) -> None:
     print(printable(text), file=sys.stderr)
 
 
+def _end_as_interrupted() -> None:
+    """Let a request to end unwind as an interruption does, so that temporary files go."""
+
+    def end(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status: 0, 1 (model, data, limit), 2 (usage) or 3 (our own fault)."""
+    _end_as_interrupted()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Names may hold what the terminal's encoding lacks, or bytes that are no text at all.
         sys.stdout.reconfigure(errors="backslashreplace")
