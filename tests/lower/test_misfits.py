@@ -138,6 +138,19 @@ def test_a_node_is_refused_or_runs(name: str) -> None:
     judge()
 
 
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_operands_that_must_be_there_are_missed_wherever_they_stand(name: str) -> None:
+    definition, type_ = REGISTRY[name], TensorType(DType.INT8, (2, 2), Quantization.per_tensor(0.5, 0))
+    places = [i for i, o in enumerate(definition.operands, 1) if not o.optional and not o.variadic]
+    for count in range(max(places, default=0)):
+        builder = GraphBuilder()
+        given = [builder.input(f"x{index}", type_) for index in range(count)]
+        graph = builder.output(*builder.node(name, given, [type_], Attrs()).results)
+        (told,) = (problem for problem in verify(graph, REGISTRY) if "operands are missing: " in problem)
+        names = [o.name for o in definition.operands[count:] if not o.optional and not o.variadic]
+        assert told.endswith(f"operands are missing: {', '.join(names)}")
+
+
 def test_operands_that_are_computed_are_judged_when_they_are_known() -> None:
     """Where paddings are computed, only running can find that there is no value to pad with."""
     b = GraphBuilder()

@@ -252,13 +252,13 @@ def operand_problems(node: Node, definition: OpDef) -> Iterator[str]:
     """What is wrong with how many operands and results a node has."""
     expected, found = definition.operands, node.operands
     variadic = bool(expected) and expected[-1].variadic
-    needed = sum(1 for operand in expected if not operand.optional and not operand.variadic)
+    # By place: operands that must be there may stand behind such that need not.
+    missing = [operand.name for operand in expected[len(found) :] if not operand.optional and not operand.variadic]
     if len(found) > len(expected) and not variadic:
         names = ", ".join(operand.name for operand in expected)
         yield f"takes at most {_count(len(expected), 'operand')} ({names}), found {len(found)}"
-    if len(found) < needed:
-        names = ", ".join(operand.name for operand in expected[len(found) :] if not operand.optional)
-        yield f"operands are missing: {names}"
+    if missing:
+        yield f"operands are missing: {', '.join(missing)}"
     for operand, value in zip(expected, found, strict=False):
         if value is None and not operand.optional:
             yield f"operand '{operand.name}' is absent, but is needed"
