@@ -210,6 +210,13 @@ def test_an_option_without_meaning() -> None:
     )
 
 
+def test_an_option_that_does_not_matter_without_meaning() -> None:
+    options = SCHEMA.record("Conv2DOptions", quantized_bias_type=-4)
+    assert problems(conv_file(builtin_options=options)) == (
+        "operator 0 (CONV_2D): option quantized_bias_type: expected a TensorType, found -4",
+    )
+
+
 def test_more_dimensions_than_tflite_has_room_for() -> None:
     def file(dims: int) -> bytes:
         options = SCHEMA.record("ReshapeOptions", new_shape=np.ones(dims, np.int32))

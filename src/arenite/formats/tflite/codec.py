@@ -111,7 +111,14 @@ class Codec:
         Raises:
             ValueError: an option has a value without meaning.
         """
-        return self.attrs(**{item.attr: item.read(options) for item in self.maps})
+        attrs = self.attrs(**{item.attr: item.read(options) for item in self.maps})
+        # Runtimes refuse such options even where their values do not matter.
+        for field in options.table.fields:
+            if isinstance(field.kind, EnumKind) and isinstance(
+                found := field.kind.label(options.integer(field.name)), int
+            ):
+                raise ValueError(f"option {field.name}: expected a {field.kind.name}, found {found}")
+        return attrs
 
     def encode(self, table: Table, attrs: Attrs) -> dict[str, object]:
         """Values of the options, which are of the kind `table`."""
