@@ -80,6 +80,12 @@ def test_bad_quantization(parameters: Any, expected: str) -> None:
     assert problem.startswith(f"tensor 0 'x': {expected}")
 
 
+def test_state_that_has_data() -> None:
+    tensors = [tensor("x", (4,)), tensor("s", (1,), "FLOAT32", is_variable=True, buffer=1), tensor("y", (4,))]
+    (problem,) = problems(one_op("ADD", tensors, [0, 1], [buffer(bytes(4))]))
+    assert problem.startswith("tensor 1 's' is marked as state and has data")
+
+
 def test_every_bad_tensor_is_named_at_once() -> None:
     tensors = [tensor("x", (4,), buffer=7), tensor("u", (4,)), tensor("v", (4,), buffer=8), tensor("y", (-4,))]
     found = problems(file([subgraph(tensors, [], [0], [3])] * 2, []))

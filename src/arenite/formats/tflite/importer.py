@@ -65,7 +65,8 @@ def _problems(readers: Sequence[SubgraphReader], *, damaged: bool) -> list[str]:
     if found := [problem for reader in readers for problem in reader.check_indices()]:
         return found
     wiring = [problem for reader in readers for problem in reader.check_producers()]
-    found = wiring + [problem for reader in readers for problem in reader.check_operators()]
+    states = [problem for reader in readers for problem in reader.check_states()]
+    found = states + wiring + [problem for reader in readers for problem in reader.check_operators()]
     if not found and not damaged:
         return []
     if not wiring:

@@ -93,6 +93,15 @@ class SubgraphReader:
             yield from self._outside(operator.integers("outputs"), f"{title}: results", absent_allowed=False)
             yield from self._outside(operator.integers("intermediates"), f"{title}: intermediates", absent_allowed=True)
 
+    def check_states(self) -> Iterator[str]:
+        """State starts at zero: runtimes refuse it with data (LiteRT), or do not look at the data (TFLite-Micro)."""
+        for tensor in self._tensors:
+            if tensor.is_variable and tensor.constant is not None:
+                yield (
+                    f"{self._tensor_title(tensor.index)} is marked as state and has data, with which runtimes do not "
+                    "start: expected one of both; store the data as a constant, or let the state start at zero"
+                )
+
     def check_producers(self) -> Iterator[str]:
         """Every tensor that is read has one source, and has it before it is read."""
         known = {t.index for t in self._tensors if t.constant is not None or t.is_variable}
@@ -253,12 +262,7 @@ class SubgraphReader:
     def _source(self, builder: GraphBuilder, tensor: Tensor, name: str) -> Value:
         if tensor.constant is None:
             return builder.variable(name, tensor.type)
-        value = builder.constant(name, tensor.constant, tensor.type.quantization)
-        if tensor.is_variable:
-            self.notes.append(
-                f"{self._tensor_title(tensor.index)} is marked as state but has data; taken as a constant"
-            )
-        return value
+        return builder.constant(name, tensor.constant, tensor.type.quantization)
 
     def _build_node(
         self, builder: GraphBuilder, values: dict[int, Value], number: int, subgraphs: dict[int, Graph]
