@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 SEED ?= 1
 FUZZ_SECONDS ?= 60
 DAMAGE ?= 1000
+# What `make damage` damages: bytes, or structure.
+KIND ?= bytes
 MODELS ?= examples/digits/digits.tflite
 C_FILES = $(shell git ls-files '*.c' '*.h')
 
@@ -20,7 +22,7 @@ help:
 	@echo "make test-all  every test, with more examples (what CI runs)"
 	@echo "make mutate    which test notices when a precondition goes: make mutate FILES=src/arenite/passes/dce.py"
 	@echo "make fuzz      fuzzes the readers of files and texts, FUZZ_SECONDS=60 each"
-	@echo "make damage    compiles DAMAGE=1000 damaged copies of each of MODELS='a.tflite b.tflite'"
+	@echo "make damage    compiles DAMAGE=1000 damaged copies of each of MODELS='a.tflite b.tflite', KIND=bytes or structure"
 	@echo "make check     types, style, C warnings"
 	@echo "make docs      regenerate docs/ops.md and docs/remarks.md"
 
@@ -55,7 +57,7 @@ fuzz: $(VENV)/dev.stamp
 	PYTHONPATH=tests $(BIN)/python -m fuzz text-parser --seconds $(FUZZ_SECONDS)
 
 damage: $(VENV)/dev.stamp
-	PYTHONPATH=tests $(BIN)/python -m hostile --count $(DAMAGE) --write build/damaged $(MODELS)
+	PYTHONPATH=tests $(BIN)/python -m hostile --kind $(KIND) --count $(DAMAGE) --write build/damaged $(MODELS)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ import pytest
 from arenite.formats.tflite import import_model
 from arenite.formats.tflite.flat import Record
 from formats.tflite.small import SCHEMA, buffer, one_op, quantization, tensor
-from hostile.attempts import Ended, command, limit_memory
+from hostile.commands import Ended, command, limit_memory
 from hostile.forked import Answer, forked, limit_time
 
 FINE, COARSE = quantization([0.5], [0]), quantization([1e6], [0])

@@ -9,21 +9,29 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from hostile.attempts import attempt, command, limit_memory
-from hostile.damage import Damaged
+from hostile.attempts import attempt
+from hostile.commands import command, limit_memory
+from hostile.damage import Copies, Damaged
 from hostile.forked import Answer, forked, limit_time
 from hostile.judge import judge
+from hostile.structure import Restructured
 
-_COMPARE_EVERY = 20
+KINDS: Mapping[str, tuple[Callable[[str, bytes], Copies], int, int]] = {
+    "bytes": (Damaged, 20, 0),
+    "structure": (Restructured, 2, 5),
+}
+"""Of each kind of damage: how copies are made, and one in how many of those that compile is compared, and goes further.
+"""
 _JUDGE_CPU_SECONDS, _JUDGE_WALL_SECONDS = 60.0, 300
 
 
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("--kind", choices=KINDS, default="bytes", help="what is damaged: bytes, or what they say")
     parser.add_argument("--count", type=int, default=10_000, help="copies of each model")
     parser.add_argument("--first", type=int, default=0, help="number of the first copy")
     parser.add_argument("--write", type=Path, help="a folder for the copies with which something is wrong")
@@ -31,10 +39,11 @@ def _parsed() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def check_model(path: Path, numbers: Sequence[int], write: Path | None = None) -> Answer:
+def check_model(path: Path, numbers: Sequence[int], write: Path | None = None, kind: str = "bytes") -> Answer:
     """Copies of one model, tried and judged: counts, and whatever is wrong."""
     begin = time.perf_counter()
-    file = Damaged(path.stem, path.read_bytes())
+    damaged, compare_every, further_every = KINDS[kind]
+    file = damaged(path.stem, path.read_bytes())
     command("inspect", str(path))  # so that each process has everything imported
     found: Answer = {"model": path.stem, "files": len(numbers), "compiled": 0, "peak_nbytes": 0, "faults": {}}
     found["messages"] = Counter()
@@ -46,7 +55,7 @@ def check_model(path: Path, numbers: Sequence[int], write: Path | None = None) -
             write.mkdir(parents=True, exist_ok=True)
             (write / f"{file.name}-{number}.tflite").write_bytes(file.copy(number))
 
-    for number, answer in forked(lambda n: attempt(file, n), numbers, limit_memory):
+    for number, answer in forked(lambda n: attempt(file, n, further_every=further_every), numbers, limit_memory):
         if "died" in answer:
             wrong(number, f"died: {answer['died']}")
             continue
@@ -58,16 +67,15 @@ def check_model(path: Path, numbers: Sequence[int], write: Path | None = None) -
         else:
             found["messages"][_kind(answer["message"])] += 1
     found["compiled"] = len(accepted)
-    found["judged"] = _judged(file, accepted, wrong)
+    found["judged"] = _judged(file, accepted, set(accepted[::compare_every]), wrong)
     found["messages"] = len(found["messages"])
     found["seconds"] = round(time.perf_counter() - begin)
     return found
 
 
-def _judged(file: Damaged, accepted: list[int], wrong: Callable[[int, str], None]) -> dict[str, int]:
+def _judged(file: Copies, accepted: list[int], compared: set[int], wrong: Callable[[int, str], None]) -> dict[str, int]:
     """How many accepted copies the others accept, crash on, and compute."""
     counts = {"accepted": 0, "crashed": 0, "compared": 0}
-    compared = set(accepted[::_COMPARE_EVERY])
 
     def work(number: int) -> Answer:
         limit_time(_JUDGE_CPU_SECONDS, _JUDGE_WALL_SECONDS)
@@ -98,7 +106,7 @@ def main() -> None:
     failed = False
     print(f"{'model':42}{'files':>7}{'refused':>9}{'compiled':>9}{'others ok':>10}{'run':>5}{'MB':>6}{'s':>7}  wrong")
     for path in options.models:
-        found = check_model(path, numbers, options.write)
+        found = check_model(path, numbers, options.write, options.kind)
         judged, wrong = found["judged"], sum(len(numbers) for numbers in found["faults"].values())
         print(
             f"{found['model'][:40]:42}{found['files']:7}{found['files'] - found['compiled']:9}{found['compiled']:9}"

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +32,22 @@ _WORDS = (
 )
 
 
+class Copies(Protocol):
+    """All damaged copies of one file, by number: the same number is always the same copy."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def data(self) -> bytes:
+        """The file that they are copies of."""
+
+    def copy(self, number: int) -> bytes: ...
+
+
 @dataclass(frozen=True)
 class Damaged:
-    """All damaged copies of one file, by number: the same number is always the same copy.
+    """Copies with other bytes, or truncated ones.
 
     Attributes:
         structure: offsets of the bytes that are not in long buffers.
