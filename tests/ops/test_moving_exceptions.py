@@ -1,6 +1,7 @@
 """What the ops that move, choose and sum refuse, in which words; operands that the network computes; attributes."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,9 @@ Q = Quantization.per_tensor(0.5, 3)
 X = np.zeros((1, 4, 6, 2), np.int8)
 
 
-def moving(op: str, *data: Any, attrs: Attrs | None = None, **more: Any) -> Moving:
+def moving(op: str, *data: Any, attrs: Attrs | None = None, constant: Sequence[int] = (), **more: Any) -> Moving:
     arrays = tuple(x if isinstance(x, np.ndarray) else np.array(x, np.int32) for x in data)
-    constants = frozenset(i for i, x in enumerate(arrays) if x.dtype == np.int32)
+    constants = frozenset(i for i, x in enumerate(arrays) if x.dtype == np.int32 or i in constant)
     given: dict[str, Any] = {"quantization": Q, "result_dtype": DType.INT8, **more}
     return Moving(op, arrays, constants, attrs or Attrs(), **given)
 
@@ -62,14 +63,32 @@ MISFITS = {
     "squeeze": (moving("squeeze", X, attrs=SqueezeAttrs((1,))), r"must be 1, found \[1\] of \[1, 4, 6, 2\]"),
     "expand": (moving("expand_dims", X, 6), r"axis must be in \[-5, 4\]"),
     "perm": (moving("transpose", X, [0, 1, 1, 2]), "each of 4 dimensions once"),
+    "perm type": (
+        moving("transpose", X, np.arange(4), constant=(1,)),
+        r"perm \(operand 1\) must be int32, found int64",
+    ),
+    "multiples type": (
+        moving("tile", X, np.ones(4, np.int8), constant=(1,)),
+        r"multiples \(operand 1\) must be int32 or int64, found int8",
+    ),
+    "perm shape": (moving("transpose", X[0, 0, 0], 0), r"perm \(operand 1\) must be a list, found the shape \[\]"),
+    "axis shape": (moving("expand_dims", X, [[0]]), r"axis \(operand 1\) must be one number, found the shape \[1, 1\]"),
+    "two types": (
+        moving("slice", X, [0] * 4, np.ones(4, np.int64), constant=(1, 2)),
+        "begin and size must have the same dtype",
+    ),
     "depth": (moving("depth_to_space", X, attrs=BlockAttrs(2)), "divide by block_size 2 squared, found 2"),
     "space": (moving("space_to_depth", X, attrs=BlockAttrs(4)), "divide by block_size 4, found 4x6"),
     "block": (moving("space_to_depth", X, attrs=BlockAttrs(0)), "block_size must be at least 1"),
     "block rank": (moving("space_to_depth", X[0], attrs=BlockAttrs(1)), r"\[batch, height, width, channels\]"),
-    "fill": (moving("fill", [-1], X[0, 0, 0, :1]), r"must not be negative, found \[-1\]"),
-    "fill size": (moving("fill", [1 << 20] * 3, X[0, 0, 0, :1]), "at most 2147483647 are possible"),
-    "fill rank": (moving("fill", [1] * 33, X[0, 0, 0, :1]), "at most 32 dimensions, found 33"),
-    "fill nothing": (moving("fill", [0, 1 << 20, 1 << 20], X[0, 0, 0, :1]), "at most 2147483647 are possible"),
+    "fill": (moving("fill", [-1], X[0, 0, 0, :1].reshape(())), r"must not be negative, found \[-1\]"),
+    "fill value": (moving("fill", [2], X[0, 0, 0, :1]), "the value must have no dimensions"),
+    "fill size": (moving("fill", [1 << 20] * 3, X[0, 0, 0, :1].reshape(())), "at most 2147483647 are possible"),
+    "fill rank": (moving("fill", [1] * 33, X[0, 0, 0, :1].reshape(())), "at most 32 dimensions, found 33"),
+    "fill nothing": (
+        moving("fill", [0, 1 << 20, 1 << 20], X[0, 0, 0, :1].reshape(())),
+        "at most 2147483647 are possible",
+    ),
     "rank": (moving("tile", X.reshape((1,) * 60 + X.shape), [1] * 64), "at most 32 dimensions, found 64"),
     "new axes": (
         moving("strided_slice", X, [0] * 40, [1] * 40, [1] * 40, attrs=StridedSliceAttrs(new_axis_mask=2**40 - 1)),
@@ -140,7 +159,8 @@ REFUSED = {
     "condition": (moving("select_v2", X, X, X), "the condition is bool"),
     "arg": (moving("arg_max", X, 1, attrs=ArgAttrs()), "the result is int32 or int64"),
     "cast": (moving("cast", X, attrs=CastAttrs(), result_dtype=DType.INT4), "of integers from 8 bits on"),
-    "sum": (moving("add_n", X.astype(np.int16), result_dtype=DType.INT16), "both int8, float32, int32 or int64"),
+    "sum of one": (moving("add_n", X), "there are at least two values: found one"),
+    "sum": (moving("add_n", *2 * [X.astype(np.int16)], result_dtype=DType.INT16), "both int8, float32, int32 or int64"),
 }
 
 

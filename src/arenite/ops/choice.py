@@ -21,7 +21,7 @@ from arenite.ops.views import (
     results_of,
     static_operand,
     unchanged,
-    whole_numbers,
+    whole_number,
     with_values,
 )
 
@@ -64,8 +64,7 @@ def arg_axis(call: OpCall) -> int:
         OpError: there is none such, or it has no elements.
     """
     dims = static_operand(call, 0).dims
-    (axis,) = whole_numbers(call, 1, "axis", 1)
-    axis = axis_in(axis, len(dims))
+    axis = axis_in(whole_number(call, 1, "axis"), len(dims))
     if dims[axis] == 0:
         raise OpError(f"dimension {axis} has no elements to choose from")
     return axis

@@ -35,17 +35,25 @@ def static_dims(call: OpCall, index: int, name: str) -> tuple[int, ...]:
     return operand.dims
 
 
-def constant_ints(call: OpCall, index: int, name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """The value of a constant integer operand.
+def constant_ints(
+    call: OpCall, index: int, name: str, *, wide: bool = True
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """The value of a constant operand of int32, or of int64.
+
+    Args:
+        call: the node.
+        index: of the operand.
+        name: what to call it.
+        wide: whether int64 will do. Where not, TFLite refuses it, or reads it as if it were int32.
 
     Raises:
-        OpError: it is computed, or not made of integers.
+        OpError: it is computed, or not made of such integers.
     """
     value = call.constant(index)
     if value is None:
         raise OpError(f"{name} (operand {index}) must be constant")
-    if value.dtype.kind not in "iu":
-        raise OpError(f"{name} (operand {index}) must be integers, found {value.dtype}")
+    if value.dtype != np.int32 and not (wide and value.dtype == np.int64):
+        raise OpError(f"{name} (operand {index}) must be int32{' or int64' * wide}, found {value.dtype}")
     return np.asarray(value, np.int64)
 
 

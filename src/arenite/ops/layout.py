@@ -32,6 +32,7 @@ from arenite.ops.views import (
     stand_in,
     static_operand,
     unchanged,
+    whole_number,
     whole_numbers,
     with_values,
 )
@@ -84,8 +85,7 @@ def _canonical_squeeze(node: Node) -> Attrs | None:
 
 def _expanded(call: OpCall) -> tuple[tuple[int, ...], ...]:
     dims = static_operand(call, 0).dims
-    (axis,) = whole_numbers(call, 1, "axis", 1)
-    axis = axis_in(axis, len(dims) + 1)
+    axis = axis_in(whole_number(call, 1, "axis"), len(dims) + 1)
     return ((*dims[:axis], 1, *dims[axis:]),)
 
 
@@ -129,7 +129,7 @@ def _reshaping(
 
 
 def transpose_views(call: OpCall, x: Array) -> tuple[Array, ...]:
-    perm = whole_numbers(call, 1, "perm", x.ndim)
+    perm = whole_numbers(call, 1, "perm", x.ndim, wide=False)
     if any(not -x.ndim <= axis < x.ndim for axis in perm) or len({axis % x.ndim for axis in perm}) != x.ndim:
         raise OpError(f"perm must name each of {x.ndim} dimensions once, found {list(perm)}")
     return (x.transpose([axis % x.ndim for axis in perm]),)

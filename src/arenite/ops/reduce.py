@@ -68,7 +68,7 @@ def reduce_axes(call: OpCall) -> tuple[int, ...]:
         OpError: the axes are not constant, or there is no such dimension.
     """
     rank = len(static_dims(call, 0, "the input"))
-    axes = constant_ints(call, 1, "axes")
+    axes = constant_ints(call, 1, "axes", wide=False)
     return tuple(sorted({axis_in(int(axis), rank) for axis in axes.ravel()}))
 
 

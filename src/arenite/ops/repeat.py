@@ -37,8 +37,8 @@ def _dims(call: OpCall, index: int, name: str) -> tuple[int, ...]:
 
 
 def _fill_shapes(call: OpCall) -> tuple[tuple[int, ...], ...]:
-    if static_operand(call, 1).nelem != 1:
-        raise OpError(f"the value must be one element, found {call.operand(1)}")
+    if static_operand(call, 1).rank:
+        raise OpError(f"the value must have no dimensions, found {call.operand(1)}")
     return (_dims(call, 0, "dims"),)
 
 

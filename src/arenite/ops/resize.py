@@ -52,7 +52,7 @@ def resized_shape(call: OpCall) -> tuple[int, ...]:
     Raises:
         OpError: the input is not four-dimensional, or a size is not positive.
     """
-    dims, size = static_operand(call, 0).dims, whole_numbers(call, 1, "size", 2)
+    dims, size = static_operand(call, 0).dims, whole_numbers(call, 1, "size", 2, wide=False)
     if len(dims) != 4 or 0 in dims[1:3]:
         raise OpError(f"the input must be [batch, height, width, channels] with pixels, found {list(dims)}")
     if min(size) < 1:

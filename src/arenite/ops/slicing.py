@@ -6,9 +6,9 @@ import numpy as np
 
 from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Array
-from arenite.ir.opdef import OpCall, OpDef, Operand, OpError
+from arenite.ir.opdef import OpCall, OpDef, Operand, OpError, signature_text
 from arenite.ops.constraints import axis_in
-from arenite.ops.views import MAX_RANK, Part, mover, view_of, whole_numbers
+from arenite.ops.views import MAX_RANK, Part, mover, view_of, whole_number, whole_numbers
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class UnpackAttrs(Attrs):
 def slice_views(call: OpCall, x: Array) -> tuple[Array, ...]:
     begins = whole_numbers(call, 1, "begin", x.ndim)
     sizes = whole_numbers(call, 2, "size", x.ndim)
+    if call.operand(1).dtype != call.operand(2).dtype:
+        raise OpError(f"begin and size must have the same dtype, found {signature_text(call)}")
     parts = []
     for axis, (dim, begin, size) in enumerate(zip(x.shape, begins, sizes, strict=True)):
         length = dim - begin if size == -1 else size
@@ -115,9 +117,9 @@ def _part(attrs: StridedSliceAttrs, entry: int, begin: int, end: int, stride: in
 
 def strided_slice_views(call: OpCall, x: Array) -> tuple[Array, ...]:
     assert isinstance(call.attrs, StridedSliceAttrs)
-    begins = whole_numbers(call, 1, "begin")
-    ends = whole_numbers(call, 2, "end", len(begins))
-    strides = whole_numbers(call, 3, "strides", len(begins))
+    begins = whole_numbers(call, 1, "begin", wide=False)
+    ends = whole_numbers(call, 2, "end", len(begins), wide=False)
+    strides = whole_numbers(call, 3, "strides", len(begins), wide=False)
     parts: list[Part] = []
     for entry, axis in _entries(call.attrs, len(begins), x.ndim):
         if entry is None:
@@ -139,8 +141,7 @@ def _pieces(x: Array, axis: int, sizes: tuple[int, ...]) -> tuple[Array, ...]:
 
 def split_views(call: OpCall, x: Array) -> tuple[Array, ...]:
     assert isinstance(call.attrs, SplitAttrs)
-    (axis,) = whole_numbers(call, 0, "axis", 1)
-    axis, count = axis_in(axis, x.ndim), len(call.results)
+    axis, count = axis_in(whole_number(call, 0, "axis"), x.ndim), len(call.results)
     if call.attrs.num_splits != count:
         raise OpError(f"num_splits is {call.attrs.num_splits}, found {count} results")
     if x.shape[axis] % count:
@@ -152,8 +153,7 @@ def split_v_views(call: OpCall, x: Array) -> tuple[Array, ...]:
     assert isinstance(call.attrs, SplitAttrs)
     count = len(call.results)
     sizes = list(whole_numbers(call, 1, "size_splits", count))
-    (axis,) = whole_numbers(call, 2, "axis", 1)
-    axis = axis_in(axis, x.ndim)
+    axis = axis_in(whole_number(call, 2, "axis"), x.ndim)
     if call.attrs.num_splits != count:
         raise OpError(f"num_splits is {call.attrs.num_splits}, found {count} results")
     if sizes.count(-1) == 1:

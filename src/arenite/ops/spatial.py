@@ -182,10 +182,10 @@ def blocks_of(call: OpCall, name: str) -> Blocks:
     dims = static_operand(call, 0).dims
     if len(dims) not in (3, 4):
         raise OpError(f"the input must be [batch, height, width, channels] or [batch, length, channels], found {dims}")
-    shape = whole_numbers(call, 1, "block_shape", len(dims) - 2)
+    shape = whole_numbers(call, 1, "block_shape", len(dims) - 2, wide=False)
     if min(shape) < 1:
         raise OpError(f"block_shape (operand 1) must be at least 1, found {list(shape)}")
-    return Blocks(shape, pairs_of(call, 2, name, len(dims) - 2))
+    return Blocks(shape, pairs_of(call, 2, name, len(dims) - 2, wide=False))
 
 
 def _to_batch_shape(call: OpCall) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from arenite.ir.graph import Array
 from arenite.ir.opdef import Constraint, Cost, NotApplicable, OpCall, OpDef, Operand, OpError, QuantizationRule, Trait
 from arenite.ir.types import TensorType
 from arenite.ops.constraints import axis_in, per_tensor
-from arenite.ops.views import infer_of, results_of, static_operand, whole_numbers, with_values
+from arenite.ops.views import infer_of, results_of, static_operand, whole_number, with_values
 
 HALF_BITS = 19
 """Stored numbers are summed as multiples of 2**-19 of twice their scale: TFLite shifts by 20, and multiplies by 1/2."""
@@ -91,8 +91,7 @@ def cumsum_axis(call: OpCall) -> int:
     Raises:
         OpError: there is none such.
     """
-    (axis,) = whole_numbers(call, 1, "axis", 1)
-    return axis_in(axis, static_operand(call, 0).rank)
+    return axis_in(whole_number(call, 1, "axis", wide=False), static_operand(call, 0).rank)
 
 
 def cumsum_runs(call: OpCall) -> tuple[int, int, int]:
@@ -144,6 +143,10 @@ def _addable(call: OpCall) -> bool | str:
     return fits or first.dtype is DType.INT8 or f"{first}"
 
 
+def _several(call: OpCall) -> bool | str:
+    return len(call.operands) > 1 or "found one"
+
+
 def _alike(call: OpCall) -> bool | str:
     first = call.operand(0)
     for tensor in call.operands[1:]:
@@ -177,6 +180,7 @@ OPS: tuple[OpDef, ...] = (
         quantization=QuantizationRule(),
         canonicalize=NotApplicable("it has no attributes"),
         constraints=(
+            Constraint("there are at least two values", _several),
             _ADDABLE,
             Constraint("all values have the same dtype, scale and zero point", _alike),
             _SCALED,

@@ -65,7 +65,7 @@ def transpose_windows(call: OpCall) -> tuple[Window, Window]:
 
 
 def _result_shape(call: OpCall) -> tuple[int, ...]:
-    return tuple(int(size) for size in constant_ints(call, SHAPE, "the result's shape").reshape(-1))
+    return tuple(int(size) for size in constant_ints(call, SHAPE, "the result's shape", wide=False).reshape(-1))
 
 
 def _infer(call: OpCall) -> tuple[TensorType, ...]:

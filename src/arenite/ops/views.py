@@ -27,6 +27,7 @@ from arenite.ir.opdef import (
 )
 from arenite.ir.types import TensorType
 from arenite.ir.verifier import MAX_NBYTES
+from arenite.ops.constraints import constant_ints
 
 Views = Callable[[OpCall, Array], tuple[Array, ...]]
 """Views of the data operand, one per result; they may have other shapes than the results, of as many elements."""
@@ -217,32 +218,42 @@ def constant_operands(definition: OpDef, *moving: int) -> Constraint:
     return Constraint(f"what fixes the loops is constant: {listed}", holds)
 
 
-def whole_numbers(call: OpCall, index: int, name: str, count: int | None = None) -> tuple[int, ...]:
-    """The elements of a constant operand of integers, and how many they must be.
+def whole_numbers(
+    call: OpCall, index: int, name: str, count: int | None = None, *, wide: bool = True
+) -> tuple[int, ...]:
+    """The elements of a constant list of integers, and how many they must be.
 
     Raises:
-        OpError: it is computed, not of integers, not a scalar or vector, or of another length.
+        OpError: it is computed, not of int32 or (if `wide`) int64, no vector, or of another length.
     """
-    value = call.constant(index)
-    if value is None:
-        raise OpError(f"{name} (operand {index}) must be constant")
-    if value.dtype.kind not in "iu" or value.ndim > 1:
-        raise OpError(f"{name} (operand {index}) must be a list of integers, found {value.dtype}{list(value.shape)}")
+    value = constant_ints(call, index, name, wide=wide)
+    if value.ndim != 1:
+        raise OpError(f"{name} (operand {index}) must be a list, found the shape {list(value.shape)}")
     if count is not None and value.size != count:
         raise OpError(f"{name} (operand {index}) must have {count} elements, found {value.size}")
-    return tuple(int(element) for element in value.ravel())
+    return tuple(int(element) for element in value)
 
 
-def pairs_of(call: OpCall, index: int, name: str, count: int) -> tuple[tuple[int, int], ...]:
+def whole_number(call: OpCall, index: int, name: str, *, wide: bool = True) -> int:
+    """The element of a constant integer, which may be a list of one.
+
+    Raises:
+        OpError: it is computed, not of int32 or (if `wide`) int64, or not one.
+    """
+    value = constant_ints(call, index, name, wide=wide)
+    if value.ndim > 1 or value.size != 1:
+        raise OpError(f"{name} (operand {index}) must be one number, found the shape {list(value.shape)}")
+    return int(value.item())
+
+
+def pairs_of(call: OpCall, index: int, name: str, count: int, *, wide: bool = True) -> tuple[tuple[int, int], ...]:
     """The (before, after) pairs of a constant operand [count, 2] of integers that are not negative.
 
     Raises:
         OpError: it is something else.
     """
-    value = call.constant(index)
-    if value is None:
-        raise OpError(f"{name} (operand {index}) must be constant")
-    if value.dtype.kind not in "iu" or value.shape != (count, 2) or (value.size and value.min() < 0):
+    value = constant_ints(call, index, name, wide=wide)
+    if value.shape != (count, 2) or (value.size and value.min() < 0):
         raise OpError(
             f"{name} (operand {index}) must be {count} pairs (before, after) of integers that are not negative, "
             f"found {value.tolist()}"
