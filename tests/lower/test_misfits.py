@@ -40,7 +40,7 @@ def types(draw: st.DrawFn) -> TensorType:
     axis = draw(st.sampled_from([None, None, None, *(axis for axis, dim in enumerate(shape) if dim)]))
     count = 1 if axis is None else shape[axis]
     zero = draw(st.sampled_from([0, 0, 1, 127] if dtype is DType.UINT8 else [0, 0, 1, 127, -128]))
-    scale = draw(st.sampled_from([0.5, 2.0**-20, float(np.float32(1e30))]))
+    scale = draw(st.sampled_from([0.5, 2.0**-20, *(float(np.float32(x)) for x in (1.2e-38, 1e30, 3.4e38))]))
     return TensorType(dtype, shape, Quantization((scale,) * count, (zero,) * count, axis))
 
 

@@ -13,9 +13,10 @@ from arenite.ir.attrs import Activation, Attrs, Padding
 from arenite.ir.builder import GraphBuilder
 from arenite.ir.opdef import OpError
 from arenite.ir.types import Quantization, TensorType
-from arenite.ops.activation import PROBABILITY_INT8, SoftmaxAttrs
+from arenite.ops.activation import PROBABILITY_INT8, UNIT_INT16, SoftmaxAttrs
 from arenite.ops.arithmetic import ArithmeticAttrs
 from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
+from arenite.ops.norm import LOG_PROBABILITY_INT8
 from arenite.ops.pool import Pool2dAttrs
 from arenite.ops.reduce import ReduceAttrs
 from oracle import run_litert
@@ -103,6 +104,26 @@ REFUSED = {
     "softmax length": (
         plain("softmax", np.zeros((1, 4096), np.int8), q=(Q, PROBABILITY_INT8), attrs=SoftmaxAttrs()),
         "at most 4095 elements: 4096",
+    ),
+    "softmax zero point": (
+        Plain("softmax", (X.astype(np.int16),), (Q, UNIT_INT16), DType.INT16, SoftmaxAttrs()),
+        "an int16 input has zero point 0: int16",
+    ),
+    "log_softmax of nearly nothing": (
+        plain("log_softmax", X, q=(Quantization.per_tensor(1e-45), LOG_PROBABILITY_INT8)),
+        r"is at least 2\*\*-26: int8",
+    ),
+    "hard_swish of much": (
+        plain("hard_swish", X, q=(Quantization.per_tensor(3e38), Quantization.per_tensor(3e38))),
+        "above 1/128 of the operand's: int8",
+    ),
+    "uint8 to int8": (
+        plain("log_softmax", X.view(np.uint8), q=(Q, LOG_PROBABILITY_INT8)),
+        r"or uint8 in the place of int8: .*\(uint8\) -> int8",
+    ),
+    "uint8 with int8": (
+        Plain("minimum", (X.view(np.uint8), X), (Q, Q, Q), DType.UINT8),
+        r"or uint8 in the place of int8: .*\(uint8, int8\) -> uint8",
     ),
     "pad scale": (plain("pad", X, PADDINGS, q=(Q, None, OTHER)), "same scale and zero point"),
     "concatenation scale": (

@@ -199,6 +199,11 @@ def _softmax_result(call: OpCall) -> bool | str:
     return result.quantization == wanted or str(result)
 
 
+def _softmax_int16_input(call: OpCall) -> bool | str:
+    operand = call.operand(0)
+    return operand.dtype is not DType.INT16 or per_tensor(operand, "the input").zero_point == 0 or f"{operand}"
+
+
 def _softmax_length(call: OpCall) -> bool | str:
     operand = call.operand(0)
     if operand.dtype not in (DType.INT8, DType.UINT8, DType.INT16) or not operand.is_static or not operand.rank:
@@ -310,6 +315,7 @@ _DEFINITIONS: tuple[OpDef, ...] = (
                 "or 1/32768 and 0 for an int16 input",
                 _softmax_result,
             ),
+            Constraint("an int16 input has zero point 0", _softmax_int16_input),
             Constraint("beta times the scale of an int16 input is below 2.5", _softmax_int16_steps),
             Constraint(
                 f"the last dimension of a quantized input has at most {SOFTMAX_LIMIT_NELEM} elements", _softmax_length

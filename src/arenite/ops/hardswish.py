@@ -14,10 +14,14 @@ def hard_swish_scalings(source_scale: float, result_scale: float) -> tuple[Scali
     """From the widened operand to the result, and to [-1, 1] for [-3, 3], with multipliers of 15 bits.
 
     The ratios are float32 numbers.
+
+    Raises:
+        ValueError: one is too large for that.
     """
     hires = np.float32(source_scale) * np.float32(1 / 128)
-    output = quantize_multiplier(float(hires / np.float32(result_scale)))
-    reluish = quantize_multiplier(float(hires / np.float32(3 / 32768)))
+    with np.errstate(over="ignore"):
+        output = quantize_multiplier(float(hires / np.float32(result_scale)))
+        reluish = quantize_multiplier(float(hires / np.float32(3 / 32768)))
     return Scaling(_narrowed(output[0]), output[1]), Scaling(_narrowed(reluish[0]), reluish[1])
 
 

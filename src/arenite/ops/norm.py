@@ -151,7 +151,8 @@ def _usable_scale(call: OpCall) -> bool | str:
     operand = call.operand(0)
     if operand.dtype is not DType.INT8 or operand.quantization is None or not operand.quantization.is_per_tensor:
         return True
-    return log_softmax_scaling(call).shift > 0 or f"{operand}"
+    # So that its multiplier has a shift > 0, as TFLite asserts.
+    return operand.quantization.scale >= 2.0 ** (SOFTMAX_INTEGER_BITS - 31) or f"{operand}"
 
 
 def _cost(call: OpCall) -> Cost:

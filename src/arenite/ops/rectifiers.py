@@ -194,7 +194,10 @@ def _not_much_wider(call: OpCall) -> bool | str:
     source, result = call.operand(0), call.results[0]
     if source.quantization is None or result.quantization is None or not source.dtype.is_integer:
         return True
-    output, _ = hard_swish_scalings(source.quantization.scale, result.quantization.scale)
+    try:
+        output, _ = hard_swish_scalings(source.quantization.scale, result.quantization.scale)
+    except ValueError:  # a ratio that float32 does not hold
+        return f"{source} and {result}"
     return output.shift <= 0 or f"{source} and {result}"
 
 

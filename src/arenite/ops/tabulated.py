@@ -35,8 +35,8 @@ def tabulate(
     reciprocal of the result's scale and its rounding (halves away from zero) are float32. What leaves 32 bits, which C
     leaves undefined, saturates, and what is no number is the lowest code.
     """
-    real = np.float32(source.scale) * (codes.astype(np.int64) - source.zero_point).astype(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
+        real = np.float32(source.scale) * (codes.astype(np.int64) - source.zero_point).astype(np.float32)
         scaled = function(real) * (np.float32(1) / np.float32(result.scale))
         stored = round_half_away(scaled).astype(np.float32) + np.float32(result.zero_point)
     return np.clip(np.where(np.isnan(stored), -128, stored), -128, 127).astype(np.int8)

@@ -8,7 +8,7 @@ import numpy as np
 
 from arenite._base.dtypes import DType
 from arenite.ir.graph import Array
-from arenite.ir.opdef import Constraint, Evaluate, NotApplicable, OpCall, OpDef
+from arenite.ir.opdef import Constraint, Evaluate, NotApplicable, OpCall, OpDef, signature_text
 from arenite.ir.types import Quantization, TensorType
 
 OFFSET = 128
@@ -86,8 +86,21 @@ def _on_uint8_too(definition: OpDef, otherwise: Evaluate | None) -> OpDef:
         if DType.INT8 in operands and DType.INT16 not in operands
     )
     alike = replace(first, text=f"{first.text}; or uint8 in the place of int8", dtypes=(*first.dtypes, *unsigned))
-    constraints = tuple(replace(each, holds=_on_int8(each)) for each in (alike, *others))
+    constraints = (_not_mixed(alike, unsigned), *(replace(each, holds=_on_int8(each)) for each in others))
     return replace(definition, evaluate_quantized=evaluate, constraints=constraints)
+
+
+def _not_mixed(constraint: Constraint, unsigned: Sequence[tuple[tuple[DType, ...], DType]]) -> Constraint:
+    """The constraint on dtypes: on int8 as it is, on uint8 by these signatures, which do not mix both."""
+
+    def holds(call: OpCall) -> bool | str:
+        if not _works_on_uint8(call):
+            return constraint.holds(call)
+        found = tuple(t.dtype for t in call.operands if t is not None)
+        fits = any(found[: len(given)] == given and call.results[0].dtype is result for given, result in unsigned)
+        return fits or signature_text(call)
+
+    return replace(constraint, holds=holds)
 
 
 def _on_int8(constraint: Constraint) -> Callable[[OpCall], bool | str]:
