@@ -27,16 +27,18 @@ def further_faults(original: bytes, model: Path, bundle: Path, *, compiler: bool
         compiler: whether there is a gcc, to check the C.
     """
     folder = model.parent
-    faults = _faults_of_report(bundle) + (_faults_of_c(bundle) if compiler else [])
+    faults = _faults_of_page(bundle / "report.html") + (_faults_of_c(bundle) if compiler else [])
+    for name in ("report.json", "trim.json"):
+        json.loads((bundle / name).read_text(encoding="utf-8"))
     whole, smaller = folder / "whole.tflite", folder / "smaller.tflite"
     given, got = folder / "given.npz", folder / "got.npz"
+    explained, pictured = folder / "explain.json", folder / "diff.html"
     whole.write_bytes(original)
-    given.write_bytes(b"")
     _write_inputs(model, given)
     # Both are ends of a comparison: models with other inputs cannot be compared.
     anyhow, must = (0, 1), (0,)
     for arguments, ends in (
-        (("optimize", str(model), "-o", str(smaller), "--explain", str(folder / "explain.json")), must),
+        (("optimize", str(model), "-o", str(smaller), "--explain", str(explained), "--diff", str(pictured)), must),
         (("explain", str(model), "--all"), must),
         (("inspect", str(model), "--text"), must),
         (("inspect", str(model), "--json"), must),
@@ -49,7 +51,9 @@ def further_faults(original: bytes, model: Path, bundle: Path, *, compiler: bool
         faults += [f"{arguments[0]}: {fault}" for fault in faults_of_message(ended)]
         if ended.status not in ends:
             faults.append(f"{arguments[0]} does not do what compile does: exit {ended.status}: {ended.err}")
-    for path in (whole, smaller, given, got, folder / "explain.json"):
+    if pictured.exists():
+        faults += _faults_of_page(pictured)
+    for path in (whole, smaller, given, got, explained, pictured):
         path.unlink(missing_ok=True)
     return faults
 
@@ -72,12 +76,10 @@ class _Markup(HTMLParser):
             self.found.append(f"<{tag} {attrs}>")
 
 
-def _faults_of_report(bundle: Path) -> list[str]:
+def _faults_of_page(path: Path) -> list[str]:
     page = _Markup()
-    page.feed((bundle / "report.html").read_text(encoding="utf-8"))
-    for name in ("report.json", "trim.json"):
-        json.loads((bundle / name).read_text(encoding="utf-8"))
-    return [f"report.html has a stranger's markup: {page.found[0]}"] if page.found else []
+    page.feed(path.read_text(encoding="utf-8"))
+    return [f"{path.name} has a stranger's markup: {page.found[0]}"] if page.found else []
 
 
 def _faults_of_c(bundle: Path) -> list[str]:

@@ -77,9 +77,7 @@ def test_damaged_copies_of_real_models(name: str) -> None:
 
 @pytest.mark.shared
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["coral_keras_lstm_mnist_ptq", "tflm_keyword_scrambled_int8"]
-)
+@pytest.mark.parametrize("name", ["coral_keras_lstm_mnist_ptq", "tflm_keyword_scrambled_int8"])
 def test_copies_of_real_models_that_say_something_else(name: str) -> None:
     check(ZOO / f"{name}.tflite", 200, "structure")
 

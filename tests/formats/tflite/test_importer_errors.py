@@ -81,7 +81,7 @@ def test_bad_quantization(parameters: Any, expected: str) -> None:
 
 
 def test_state_that_has_data() -> None:
-    tensors = [tensor("x", (4,)), tensor("s", (1,), "FLOAT32", is_variable=True, buffer=1), tensor("y", (4,))]
+    tensors = [tensor(name, (1,), "FLOAT32", is_variable=name == "s", buffer=name == "s") for name in "xsy"]
     (problem,) = problems(one_op("ADD", tensors, [0, 1], [buffer(bytes(4))]))
     assert problem.startswith("tensor 1 's' is marked as state and has data")
 
