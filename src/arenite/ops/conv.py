@@ -34,6 +34,8 @@ from arenite.ops.windows import Window, along, spelled, window
 
 _BLOCK_NELEM = 1 << 19
 """Inputs of patches at a time: 4 MB as float64, which caches hold."""
+_MAX_STEP = 2**15 - 1
+"""LiteRT's limit (conv.cc and depthwise_conv.cc, INT16_MAX)."""
 _MANY_TAPS = 4096
 """A depthwise filter of more is not walked through tap by tap, unless there are as many pixels."""
 
@@ -97,9 +99,10 @@ def _rank_four(call: OpCall) -> bool | str:
     return True
 
 
-def _positive_steps(call: OpCall) -> bool | str:
+def _possible_steps(call: OpCall) -> bool | str:
     attrs = conv_attrs(call)
-    return min(*attrs.stride, *attrs.dilation) >= 1 or f"found stride {attrs.stride}, dilation {attrs.dilation}"
+    steps = (*attrs.stride, *attrs.dilation)
+    return 1 <= min(steps) <= max(steps) <= _MAX_STEP or f"found stride {attrs.stride}, dilation {attrs.dilation}"
 
 
 def _conv_channels(call: OpCall) -> bool | str:
@@ -123,7 +126,7 @@ def _constraints(channels_axis: int, channels: Constraint, sixteen: Signature) -
     return (
         known,
         Constraint("input and filter have four dimensions", _rank_four),
-        Constraint("stride and dilation are at least 1", _positive_steps),
+        Constraint(f"stride and dilation are 1 to {_MAX_STEP}", _possible_steps),
         channels,
         *rest,
     )
