@@ -112,15 +112,20 @@ def test_each_change_is_made_and_what_it_makes_is_well_formed() -> None:
 
 
 def _further(spoil: Callable[[Path], None]) -> list[str]:
-    """What is found where the copy and its bundle are spoilt."""
-    with tempfile.TemporaryDirectory() as name:
-        model, bundle = Path(name) / "m.tflite", Path(name) / "bundle"
-        model.write_bytes(DIGITS.read_bytes())
-        assert command("compile", str(model), "-o", str(bundle), "--simulate", "off").status == 0
-        spoil(Path(name))
-        found = further_faults(DIGITS.read_bytes(), model, bundle, compiler=True)
-        assert {path.name for path in Path(name).iterdir()} == {"m.tflite", "bundle"}
-        return found
+    """What is found where the copy and its bundle are spoilt, by a process that has the time of one copy."""
+
+    def work(_: int) -> Answer:
+        with tempfile.TemporaryDirectory() as name:
+            model, bundle = Path(name) / "m.tflite", Path(name) / "bundle"
+            model.write_bytes(DIGITS.read_bytes())
+            assert command("compile", str(model), "-o", str(bundle), "--simulate", "off").status == 0
+            spoil(Path(name))
+            found = further_faults(DIGITS.read_bytes(), model, bundle, compiler=True)
+            assert {path.name for path in Path(name).iterdir()} == {"m.tflite", "bundle"}
+            return {"found": found}
+
+    ((_, answer),) = forked(work, [0], lambda: None)
+    return list(answer["found"])
 
 
 @pytest.mark.gcc

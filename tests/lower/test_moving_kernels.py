@@ -49,7 +49,7 @@ def prepared(case: Moving, variant: str) -> tuple[Prepared, ...]:
         (moving("space_to_depth", X, attrs=BlockAttrs(2)), (1, 1, 2, 3, 2), 4),
         (moving("tile", X, [1, 1, 1, 3]), (1, 1, 1, 24, 3), 2),
         (moving("broadcast_to", X[:, :1, :1], [5, 4, 6, 2]), (1, 1, 1, 1, 120), 2),
-        (moving("fill", [3, 5, 7], X[0, 0, 0, :1]), (1, 1, 1, 1, 105), 1),
+        (moving("fill", [3, 5, 7], X[0, 0, 0, :1].reshape(())), (1, 1, 1, 1, 105), 1),
         (moving("pack", X, attrs=PackAttrs(1, 0)), (1, 1, 1, 1, 1), 48),
     ],
 )
