@@ -99,3 +99,19 @@ def problem_of(data: bytes) -> str:
     except ModelError as error:
         return str(error)
     return ""
+
+
+@pytest.mark.litert
+@pytest.mark.parametrize("dtype", ["INT8", "UINT8"])
+def test_a_convolution_on_uint8_has_a_bias(dtype: str) -> None:
+    """TFLite-Micro runs one on int8 without; LiteRT runs neither."""
+    options, version, axis = KINDS["CONV_2D"]
+    shape, weight_shape = SHAPES["CONV_2D"]
+    tensors = [
+        tensor("x", shape, dtype, quantization=quantization([0.5], [0])),
+        tensor("w", weight_shape, dtype, buffer=1, quantization=quantization([0.5], [0], axis)),
+        tensor("y", shape, dtype, quantization=quantization([1.0], [0])),
+    ]
+    data = one_op("CONV_2D", tensors, [0, 1], [buffer(bytes(4))], version=version, builtin_options=options)
+    assert not runs_in_litert(data, shape, dtype)
+    assert ("on uint8 there is a bias" in problem_of(data)) == (dtype == "UINT8")

@@ -7,11 +7,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
+from arenite._base.dtypes import DType
 from arenite.ir.attrs import Activation, Attrs, Margins, Padding
 from arenite.ir.graph import Array, Node
 from arenite.ir.opdef import Constraint, Cost, OpCall, OpDef, Operand, OpError, QuantizationRule, Trait
 from arenite.ir.types import TensorType
 from arenite.ops.weighted import (
+    BIAS,
     FLOAT,
     INPUT,
     INT8,
@@ -121,13 +123,20 @@ def _depthwise_channels(call: OpCall) -> bool | str:
     return True
 
 
-def _constraints(channels_axis: int, channels: Constraint, sixteen: Signature) -> tuple[Constraint, ...]:
+def _unsigned_has_bias(call: OpCall) -> bool | str:
+    return call.operand(INPUT).dtype is not DType.UINT8 or call.has(BIAS) or "found none"
+
+
+def _constraints(
+    channels_axis: int, channels: Constraint, sixteen: Signature, *more: Constraint
+) -> tuple[Constraint, ...]:
     known, *rest = shared_constraints(channels_axis, (FLOAT, INT8, UINT8, sixteen))
     return (
         known,
         Constraint("input and filter have four dimensions", _rank_four),
         Constraint(f"stride and dilation are 1 to {_MAX_STEP}", _possible_steps),
         channels,
+        *more,
         *rest,
     )
 
@@ -330,6 +339,8 @@ OPS: tuple[OpDef, ...] = (
             0,
             Constraint("the filter takes the input's channels, or an equal share of them per group", _conv_channels),
             INT16,
+            # TFLite-Micro does without on int8; LiteRT, which says what uint8 means, does not.
+            Constraint("on uint8 there is a bias, zeros if need be", _unsigned_has_bias),
         ),
     ),
     OpDef(
