@@ -1,6 +1,9 @@
 """Names made short enough to read, and texts that can be printed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+_MOST_LISTED = 8
 
 
 def short_name(name: str, limit: int = 44) -> str:
@@ -15,6 +18,12 @@ def short_name(name: str, limit: int = 44) -> str:
 def counted(number: int, noun: str) -> str:
     """How many there are of something: `1 node`, `1,234 nodes`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(numbers: Iterable[object]) -> str:
+    """Numbers in a sentence, of many the first: `[1, 2, 3]`, `[1, 1, 1, 1, 1, 1, 1, 1, ...]`."""
+    shown = [str(number) for number in islice(numbers, _MOST_LISTED + 1)]
+    return f"[{', '.join([*shown[:_MOST_LISTED], *['...'][: len(shown) > _MOST_LISTED]])}]"
 
 
 def shortened(text: str, short: Mapping[str, str]) -> str:

@@ -130,3 +130,11 @@ def test_scales_that_do_not_fit() -> None:
     of = node("DequantizeLinear", "x w", axis=0)
     with pytest.raises(ModelError, match=r"the scale must have 2 elements, but is \[3\]"):
         graph_of(unchecked(of, [2, 3], {"w": ones(3)}, np.int8))
+
+
+def test_of_many_numbers_the_first_are_named() -> None:
+    of = node("Resize", "x - w", mode="nearest")
+    with pytest.raises(ModelError) as caught:
+        graph_of(unchecked(of, [1, 2, 3, 4], {"w": ones(48)}))
+    (problem,) = caught.value.problems
+    assert problem.endswith("that is resized, but are [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, ...]")

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from arenite._base.text import listed
 from arenite.ir.graph import Node
 from arenite.ops.constraints import axis_in
 from arenite.ops.movement import ConcatenationAttrs
@@ -36,7 +37,9 @@ def _split(site: Site, node: Node) -> None:
         site.integers(node, 1, "split")
     sizes = [site.dims(result)[axis] for result in results]
     if sum(sizes) != dims[axis]:
-        raise RefusedError(f"the parts must make up the {dims[axis]} elements of dimension {axis}, but are {sizes}")
+        raise RefusedError(
+            f"the parts must make up the {dims[axis]} elements of dimension {axis}, but are {listed(sizes)}"
+        )
     read = [index for index, result in enumerate(results) if result.is_read]
     if len(read) < 2:
         for index in read:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arenite._base.dtypes import DType
+from arenite._base.text import listed
 from arenite.ir.graph import Node, Value
 from arenite.ops.resize import ResizeAttrs, between_float, nearest_along
 from arenite.passes.legalize.framing import bounded, indexed
@@ -152,7 +153,9 @@ def _scales(site: Site, node: Node) -> list[np.float32] | None:
     axes = attributes(node).integers("axes")
     places = list(range(rank)) if axes is None else [axis % rank for axis in axes if -rank <= axis < rank]
     if len(set(places)) != given.size or not (np.isfinite(given) & (given > 0)).all():
-        raise RefusedError(f"scales must be a positive number for each dimension that is resized, but are {given}")
+        raise RefusedError(
+            f"scales must be a positive number for each dimension that is resized, but are {listed(given)}"
+        )
     scales = [np.float32(1)] * rank
     for axis, scale in zip(places, given, strict=True):
         scales[axis] = scale
