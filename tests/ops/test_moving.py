@@ -82,7 +82,7 @@ def agrees(case: Moving, oracle: Callable[[bytes, list[list[AnyArray]]], list[li
 
 
 def wheel(data: bytes, feeds: list[list[AnyArray]]) -> list[list[AnyArray]]:
-    return run_wheel(data, feeds, arena_nbytes=1 << 18)
+    return run_wheel(data, feeds, arena_nbytes=1 << 21)
 
 
 def optimized(data: bytes, feeds: list[list[AnyArray]]) -> list[list[AnyArray]]:
