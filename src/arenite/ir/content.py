@@ -42,15 +42,23 @@ def is_splat(array: Array) -> bool:
     )
 
 
+def is_same_throughout(array: Array) -> bool:
+    """Whether all of several elements have the same bits; never so of objects."""
+    if array.size < 2 or array.dtype == object:
+        return False
+    # A splat is not written out.
+    if not any(array.strides):
+        return True
+    words = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
+    return bool((words == words[0]).all())
+
+
 def compact(array: Array) -> Array:
     """The array's own copy, since a view keeps all of its base alive; one element when all have the same bits."""
     if is_splat(array):
         return np.broadcast_to(array.reshape(-1)[:1].copy().reshape(()), array.shape)
-    if array.size >= SPLAT_NELEM and array.dtype != object:
-        elements = np.ascontiguousarray(array).reshape(-1)
-        words = elements.view(np.uint8).reshape(array.size, -1)
-        if (words == words[0]).all():
-            return np.broadcast_to(elements[0].copy(), array.shape)
+    if array.size >= SPLAT_NELEM and is_same_throughout(array):
+        return np.broadcast_to(array.reshape(-1)[0].copy(), array.shape)
     return np.array(array, order="C")
 
 

@@ -13,12 +13,12 @@ from arenite.ir.content import in_sequence, is_splat
 from arenite.ir.graph import Node, Use, Value
 from arenite.ir.opdef import OpCall, OpError, Trait
 from arenite.ir.pattern import INTERMEDIATE_IS_OUTPUT, Mismatch
-from arenite.ir.types import TensorType
 from arenite.ops.dense import dense_attrs
-from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
+from arenite.ops.movement import ConcatenationAttrs
 from arenite.ops.reduce import ReduceAttrs, reduce_axes
 from arenite.passes.base import Close, Equivalence, Pass, Work
 from arenite.passes.fuse_pads import UNREAD
+from arenite.passes.reshaping import reshape_instead, reshaped
 from arenite.passes.transposes import COMPUTED, order_of, untransposed
 from arenite.passes.trim_taps import SHARED
 
@@ -333,7 +333,7 @@ class _Removal:
         """The same node over a value in another order. Names go with what they stood for."""
         node, type_ = step.node, step.node.result.type
         if _is_view(node, self._work):
-            return self._reshaped(node, source, type_)
+            return reshaped(node, source, type_, self._work)
         if step.whole:
             type_ = replace(type_, shape=self._dims)
         operands = list(node.operands)
@@ -357,14 +357,6 @@ class _Removal:
             self._permuted[value] = self._work.rewriter.constant(value.name, array, type_)
         return self._permuted[value]
 
-    def _reshaped(self, node: Node, source: Value, type_: TensorType, origin: Sequence[str] | None = None) -> Value:
-        shape = self._work.rewriter.constant(f"{node.name}/shape", np.array(type_.dims, np.int32))
-        names = node.origin if origin is None else origin
-        made = self._work.rewriter.insert(
-            node, "reshape", [source, shape], [type_], ReshapeAttrs(type_.dims), name=node.name, origin=names
-        )
-        return made.result
-
     def _multiply(self, step: _Dense, source: Value) -> None:
         rewriter, weights = self._work.rewriter, step.node.operand(1)
         rewriter.set_operand(step.node, 0, source)
@@ -387,5 +379,4 @@ class _Removal:
             return
         type_ = replace(node.result.type, shape=dims)
         made = rewriter.insert(node, node.op, [source, axes], [type_], attrs, name=node.name, origin=node.origin)
-        result = self._reshaped(node, made.result, node.result.type, made.origin)
-        rewriter.replace(node, [result], take_names=True)
+        reshape_instead(node, made.result, self._work, origin=made.origin)

@@ -8,14 +8,16 @@ import numpy as np
 
 from arenite._base.remarks import Reason
 from arenite.ir.attrs import Activation, Attrs
+from arenite.ir.content import is_same_throughout
 from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import NotApplicable, OpCall, OpError, Trait
 from arenite.ir.pattern import Mismatch
 from arenite.ir.printer import attr_text
 from arenite.ir.types import TensorType
-from arenite.ops.movement import ConcatenationAttrs, ReshapeAttrs
+from arenite.ops.movement import ConcatenationAttrs
 from arenite.passes.base import Pass, Work
 from arenite.passes.clamps import CLAMPS, both
+from arenite.passes.reshaping import reshape_instead
 
 SIMPLER_ATTRS = Reason("simpler-attributes", "the attributes of {subject} became simpler: {changes}")
 SIMPLE_ATTRS = Reason("simple-attributes", "the attributes of {subject} have no simpler form")
@@ -136,12 +138,7 @@ def _other_view_of_view(node: Node, work: Work) -> Done | Mismatch:
     origin, result = inner.operand(0), node.result.type
     if (origin.type.dtype, origin.type.quantization) != (result.dtype, result.quantization) or not result.is_static:
         return Mismatch(CHANGES_TYPE, {"before": origin.type, "after": result})
-    shape = work.rewriter.constant(f"{node.name}/shape", np.array(result.dims, np.int32))
-    names = (*inner.origin, *node.origin)
-    made = work.rewriter.insert(
-        node, "reshape", [origin, shape], [result], ReshapeAttrs(result.dims), name=node.name, origin=names
-    )
-    work.rewriter.replace(node, [made.result], take_names=True)
+    reshape_instead(node, origin, work, origin=(*inner.origin, *node.origin))
     return Done(SHORTCUT, {"value": origin.name, "op": inner.op})
 
 
@@ -178,15 +175,7 @@ def _takes(node: Node, index: int, type_: TensorType, work: Work) -> bool:
 
 
 def _is_splat(value: Value) -> bool:
-    """Whether all elements of a constant are the same bits."""
-    array = np.asarray(value.constant)
-    if not value.is_constant or array.size < 2 or array.dtype == object:
-        return False
-    # A splat is not written out.
-    if not any(array.strides):
-        return True
-    words = np.ascontiguousarray(array).reshape(-1).view(np.uint8).reshape(array.size, -1)
-    return bool((words == words[0]).all())
+    return value.is_constant and is_same_throughout(np.asarray(value.constant))
 
 
 def _reads_splat(node: Node, work: Work) -> bool:

@@ -7,15 +7,13 @@ change the variable, which no pass asks of a value; so each gets a copy first, a
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from arenite._base.remarks import Reason
 from arenite.ir.attrs import Attrs
 from arenite.ir.graph import Node
 from arenite.ir.opdef import Trait
 from arenite.ir.snapshots import could_read_in_place
-from arenite.ops.movement import ReshapeAttrs
 from arenite.passes.base import Pass, Work
+from arenite.passes.reshaping import reshape_instead
 
 COPIED = Reason("copied", "{subject} reads the variable %{variable}, so it was given a copy of it")
 IN_PLACE = Reason("in-place", "nobody changes %{variable} while the copy of {subject} is read, so it is read itself")
@@ -72,16 +70,5 @@ def _give_back(work: Work, node: Node) -> None:
         work.rewriter.replace(node, [variable])
         candidate.passed(IN_PLACE, variable=variable.name)
         return
-    dims = node.result.type.dims
-    shape = work.rewriter.constant(f"{node.name}/shape", np.array(dims, np.int32))
-    made = work.rewriter.insert(
-        node,
-        "reshape",
-        [variable, shape],
-        [node.result.type],
-        ReshapeAttrs(dims),
-        name=node.name,
-        origin=node.origin,
-    )
-    work.rewriter.replace(node, [made.result], take_names=True)
+    reshape_instead(node, variable, work)
     candidate.passed(CHANGED, variable=variable.name)

@@ -12,9 +12,9 @@ from arenite.ir.graph import Node, Value
 from arenite.ir.opdef import Trait
 from arenite.ir.pattern import INTERMEDIATE_IS_OUTPUT, SEVERAL_READERS, Mismatch
 from arenite.ir.types import Dim
-from arenite.ops.movement import ReshapeAttrs
 from arenite.passes.absorb_transposes import MIXES_ROWS, Indices, columns_of
 from arenite.passes.base import Pass, Work
+from arenite.passes.reshaping import reshape_instead
 from arenite.passes.transposes import COMPUTED, order_of
 from arenite.passes.trim_taps import SHARED
 
@@ -116,18 +116,13 @@ def _refused(layer: Node) -> Mismatch | None:
 
 def _give(transpose: Node, found: _Found, work: Work) -> None:
     """Put a layer with other rows in the place of a layer and a transpose. Names go with what they stood for."""
-    rewriter, layer, result = work.rewriter, found.layer, transpose.result
+    rewriter, layer = work.rewriter, found.layer
     operands = [layer.operand(0), *(_moved(value, found.rows, work) for value in layer.operands[1:])]
     value = _remade(layer, operands, layer.result.type.shape, (*layer.origin, *transpose.origin), work)
     for node in found.between:
         if not work.registry[node.op].has(Trait.VIEW):
             value = _remade(node, [value], value.type.shape, node.origin, work)
-    shape = rewriter.constant(f"{transpose.name}/shape", np.array(result.type.dims, np.int32))
-    attrs, name = ReshapeAttrs(result.type.dims), transpose.name
-    made = rewriter.insert(
-        transpose, "reshape", [value, shape], [result.type], attrs, name=name, origin=transpose.origin
-    )
-    rewriter.replace(transpose, [made.result], take_names=True)
+    reshape_instead(transpose, value, work)
     for node in (*reversed(found.between), layer):
         rewriter.erase(node)
 

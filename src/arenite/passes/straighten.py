@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from arenite._base.remarks import Reason
-from arenite.ir.graph import Node, Value
+from arenite.ir.graph import Node
 from arenite.ir.opdef import OpCall
 from arenite.ops import layout, repeat, slicing
-from arenite.ops.movement import ReshapeAttrs
 from arenite.ops.views import stand_in
 from arenite.passes.base import Pass, Work
+from arenite.passes.reshaping import reshape_instead
 
 REMOVED = Reason("removed", "{subject} gives its operand unchanged, so it was removed")
 RESHAPES = Reason(
@@ -59,7 +57,7 @@ def _straighten(node: Node, work: Work) -> None:
         work.rewriter.replace(node, [source], carry_to=heirs)
         candidate.passed(REMOVED)
     else:
-        _reshape(node, source, work)
+        reshape_instead(node, source, work)
         candidate.passed(RESHAPES)
 
 
@@ -71,13 +69,3 @@ def _keeps_order(node: Node) -> bool:
     base = stand_in(call.operand(data))
     (view,) = views(call, base)
     return view.size == base.size and view.flags.c_contiguous
-
-
-def _reshape(node: Node, source: Value, work: Work) -> None:
-    dims = node.result.type.dims
-    shape = work.rewriter.constant(f"{node.name}/shape", np.array(dims, np.int32))
-    attrs = ReshapeAttrs(dims)
-    made = work.rewriter.insert(
-        node, "reshape", [source, shape], [node.result.type], attrs, name=node.name, origin=node.origin
-    )
-    work.rewriter.replace(node, [made.result], take_names=True)

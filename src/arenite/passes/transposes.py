@@ -12,9 +12,9 @@ from arenite.ir.content import in_sequence
 from arenite.ir.graph import Array, Node, Value
 from arenite.ir.opdef import Trait
 from arenite.ir.pattern import Mismatch
-from arenite.ops.movement import ReshapeAttrs
 from arenite.passes.base import Pass, Work
 from arenite.passes.reordered import AMOUNTS_COMPUTED, NOT_BY_DIMENSION, REORDER, Reordered, data_operands
+from arenite.passes.reshaping import reshape_instead
 
 COMPOSED = Reason("composed", "{subject} now does what '{first}' did first, too: {perm}")
 CANCELLED = Reason("cancelled", "{subject} undid '{first}', so both vanished")
@@ -116,7 +116,7 @@ def _compose(node: Node, work: Work) -> None:
             work.rewriter.replace(node, [source], carry_to=heirs)
             candidate.passed(CANCELLED, first=first.name)
         elif _moves_nothing(both, source.type.dims):
-            _reshape(node, source, work)
+            reshape_instead(node, source, work)
             candidate.passed(RESHAPES, first=first.name)
         else:
             work.rewriter.set_operand(node, 0, source)
@@ -133,21 +133,6 @@ def _moves_nothing(order: Sequence[int], dims: Sequence[int]) -> bool:
 
 def _perm(order: Sequence[int], work: Work, node: Node) -> Value:
     return work.rewriter.constant(f"{node.name}/perm", np.array(order, np.int32))
-
-
-def _reshape(node: Node, source: Value, work: Work) -> None:
-    dims = node.result.type.dims
-    shape = work.rewriter.constant(f"{node.name}/shape", np.array(dims, np.int32))
-    made = work.rewriter.insert(
-        node,
-        "reshape",
-        [source, shape],
-        [node.result.type],
-        ReshapeAttrs(dims),
-        name=node.name,
-        origin=node.origin,
-    )
-    work.rewriter.replace(node, [made.result], take_names=True)
 
 
 def _drop_if_unread(node: Node, work: Work) -> None:
