@@ -1,6 +1,6 @@
 """Names made short enough to read, and texts that can be printed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 _MOST_LISTED = 8
@@ -18,6 +18,12 @@ def short_name(name: str, limit: int = 44) -> str:
 def counted(number: int, noun: str) -> str:
     """How many there are of something: `1 node`, `1,234 nodes`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Names in a sentence, of many the first: `a, b and 3 more`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def listed(numbers: Iterable[object]) -> str:

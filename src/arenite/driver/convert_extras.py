@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from arenite._base.text import short_name
+from arenite._base.text import first_of, short_name
 from arenite.driver.convert_result import Extra, Heirs
 from arenite.ir.graph import Graph, Node
 
@@ -60,8 +60,7 @@ class Extras:
 
     def _readers(self, node: Node) -> str:
         readers = list(dict.fromkeys(self._all_readers(node)))
-        more = len(readers) - _MOST_NAMED
-        return ", ".join(readers[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        return first_of(readers, _MOST_NAMED)
 
     def _all_readers(self, node: Node) -> Iterator[str]:
         for value in node.results:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 
 from arenite._base.dtypes import DType
+from arenite._base.text import first_of
 from arenite.driver.optimize_result import OptimizeResult
 from arenite.ir.graph import Graph, Node, Value
 from arenite.ir.model import Model
@@ -43,8 +44,7 @@ def with_defaults(model: Model) -> list[str]:
 
 def listed(names: Sequence[str]) -> str:
     """The first of several names."""
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return first_of(names, _MOST_NAMED)
 
 
 def _pins(graph: Graph) -> Iterator[str]:

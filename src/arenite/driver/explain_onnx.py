@@ -8,7 +8,7 @@ from pathlib import Path
 
 from arenite._base.errors import UsageError
 from arenite._base.remarks import Remark, RemarkKind
-from arenite._base.text import counted
+from arenite._base.text import counted, first_of
 from arenite.driver.graph_records import graphs_record, node_records
 from arenite.driver.load import load_model
 from arenite.driver.node_names import find_name
@@ -171,8 +171,7 @@ def _short(name: str) -> str:
 
 
 def _listed(names: "list[str] | tuple[str, ...]") -> str:
-    shown = [f"'{_short(name)}'" for name in names[:3]]
-    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return first_of([f"'{_short(name)}'" for name in names], 3)
 
 
 def _text(remark: Remark) -> str:
